@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 from formats import PLAYED
 from hansard.record.bundle import Bundle
+from hansard.rules import formats
 from hansard.rules.formats import SPECS, AnySpec
 from hansard.runtime import seats, session
 from hansard.runtime.models.base import Completion, Request
@@ -128,3 +129,10 @@ def request(**changes: Any) -> Request:
         "seen": None,
     }
     return Request(**fields | changes)
+
+
+def most_turns(table: Any) -> int:
+    """Return how many turns a debate that was played can have."""
+    (opened,) = table.data("debate.opened")
+    roles = [row["role"] for row in table.data("debater.registered")]
+    return formats.most_turns(opened["terms"], roles)

@@ -12,7 +12,7 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import reduce
+from functools import partial, reduce
 from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
@@ -686,7 +686,14 @@ def _truncated() -> Debate:
     return Debate(Setup("panel", limits={"calls": 4}), script()).run()
 
 
+def tried_again(format_: str) -> Debate:
+    """No call is answered at its first try."""
+    ends = script(usual=lambda call: Fail("timeout") if call.attempt == 1 else say()(call))
+    return Debate(Setup(format_), ends).run()
+
+
 _EVENTFUL = {
+    **{name: partial(tried_again, name) for name in FORMATS},  # of one without its own below
     "consensus": _consensus,
     "judged": _judged,
     "moderated": _moderated,

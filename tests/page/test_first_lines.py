@@ -51,7 +51,6 @@ def agree(_):
 
 
 DEBATES = {
-    "consensus, agreed": (Setup(), script(usual=agree)),
     "consensus, disagreed": (Setup(), script(usual=split)),
     "consensus, disagreed, with a deliverable": (Setup(**MORE), script(
         {"synthesis": Reply('{"synthesis":"No."}')}, split)),

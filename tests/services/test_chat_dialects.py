@@ -125,8 +125,7 @@ def test_the_packaged_debates_on_an_endpoint_that_others_wrote(
     monkeypatch.setenv(f"{name.upper()}_BASE_URL", own[name])
     monkeypatch.setenv(f"{name.upper()}_API_KEY", KEY)
     play_packaged(table, format_, f"{name}:gpt")
-    seats, calls = table.data("debater.registered"), table.data("call.started")
-    assert len(llmock.requests) == len(calls) >= len(seats) > 0
+    assert len(llmock.requests) == len(table.data("call.started"))
     assert not table.data("call.failed", "turn.forfeited")
     check_as_rendered(table, [CHAT.prompt(row.body) for row in llmock.requests])
     llmock.assert_resilient(strict=True)

@@ -370,15 +370,20 @@ def test_a_copy_of_another_store_or_one_that_was_used_is_refused(old, new, tmp_p
     refused("copy.holds", other, again)
 
 
+def refusal(action, *arguments):
+    """The code with which an action is refused."""
+    with pytest.raises(UsageError) as caught:
+        action(*arguments)
+    return caught.value.code
+
+
 def test_whoever_has_the_target_open_stores_nothing_while_it_is_copied_into(old, new):
     """The copy could not go on, and no command opened what was stored there, and paid for."""
     refusals = []
 
     def each(debate):
         if not refusals:
-            with pytest.raises(UsageError) as caught:
-                run(store)
-            refusals.append(caught.value.code)
+            refusals.append(refusal(run, store))
 
     with Store.open(f"sqlite:///{new}", create=True) as store:
         assert store.register.size == 0  # from here on it is open
@@ -400,9 +405,7 @@ def test_whoever_has_the_target_open_signs_no_checkpoint_while_it_is_copied_into
     def each(debate):
         come.append(debate)
         if len(come) == after:
-            with pytest.raises(UsageError) as caught:
-                hansard.sign_checkpoint(store, keys.signer("log"))
-            refusals.append(caught.value.code)
+            refusals.append(refusal(hansard.sign_checkpoint, store, keys.signer("log")))
 
     with Store.open(f"sqlite:///{new}", create=True) as store:
         assert store.register.size == 0  # from here on it is open

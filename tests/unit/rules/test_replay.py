@@ -25,22 +25,15 @@ from support import (
     Setup,
     eventful,
     fold,
-    say,
     script,
+    tried_again,
     votes,
     walk,
 )
 from tables import ANYTIME
 
-
-def failing_first(format_):
-    """A debate of any format in which no call is answered at its first try."""
-    ends = script(usual=lambda call: Fail("timeout") if call.attempt == 1 else say()(call))
-    return Debate(Setup(format_), ends).run()
-
-
 DEBATES = {name: eventful(name) for name in EVENTFUL}
-DEBATES |= {f"{name}, tried again": failing_first(name) for name in FORMATS}
+DEBATES |= {f"{name}, tried again": tried_again(name) for name in FORMATS}
 EACH = pytest.mark.parametrize("debate", DEBATES.values(), ids=DEBATES)
 DEBATE = DEBATES["consensus"]
 EVENTS, TEXTS = DEBATE.record.events, DEBATE.record.texts
@@ -48,6 +41,10 @@ PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 VOTES = votes(ann="yes", bob="no")
 STOP = {"ceiling": "operator", **dict.fromkeys(("limit", "spent", "reserved", "by", "reason"))}
 PROPOSALS = [Step.of(1, "proposal", speaker) for speaker in ("ann", "bob")]
+
+
+def test_much_happens_in_a_debate_of_every_format():
+    assert {DEBATES[name].setup.spec.format for name in EVENTFUL} == set(FORMATS)
 
 
 def due_instead(events, text_of=TEXTS.get):

@@ -9,7 +9,7 @@ import pytest
 from formats import EVIDENCE, FORMATS
 from hansard.rules.prompts import Message
 from hansard.runtime.models.base import ModelError
-from playing import POSITIONS, answer, weak
+from playing import POSITIONS, answer, most_turns, weak
 
 CASES = {
     **{name: (name, {}) for name in FORMATS},
@@ -78,9 +78,10 @@ def test_what_is_said_to_repeat_does_repeat(table, case):
         assert any(max(user.repeats) > 1 for user in messages.values())
     for call, user in messages.items():
         assert len(user.repeats) <= 2
-        others = [row.blocks for name, row in messages.items() if name != call]
-        for end in user.repeats[: bool(others)]:
-            assert user.blocks[:end] in [blocks[:end] for blocks in others]
+        for end in user.repeats[:1] if most_turns(table) > 1 else ():
+            begin = user.blocks[:end]
+            others = [row.blocks[:end] for name, row in messages.items() if name != call]
+            assert begin in others
         assert all(0 < end < len(user.blocks) for end in user.repeats)
 
 
