@@ -94,7 +94,7 @@ class TrustFile:
     def revoke(self, named: str, at: str) -> VerifierKey:
         """Believe a key for nothing that is dated `at` or later, and return it.
 
-        By whatever names it stands in the file: whoever has it signs by each of them.
+        All rows with the same key are revoked, whatever their names: a thief could use any of them.
         An export is dated by its last entry, a policy by the opening (FORMAT.md §14).
 
         Raises UsageError `trust.unknown`, `trust.ambiguous` or `trust.time`.

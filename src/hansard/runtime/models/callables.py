@@ -21,7 +21,7 @@ from hansard.errors import UsageError
 from hansard.rules.own import Own, name_of
 from hansard.rules.spec_parts import PriceSpec, Settings
 from hansard.rules.transcript import CUSTOM
-from hansard.runtime.models.base import Completion, Model, Request, awaited
+from hansard.runtime.models.base import Completion, Model, Request, awaited, exact
 from hansard.verify.checks import MAX_REPLY
 
 # Takes the Request, or where its parameter is annotated `str` the prompt as one text, or what its
@@ -135,9 +135,8 @@ class CallableModel:
         if isinstance(reply, Completion):
             return reply
         text = self._words(reply, request) if request.in_words else _json(reply, request)
-        plain = str.__str__(text)  # a kind of `str` may have an `encode` of its own
         try:
-            return Completion(plain)
+            return Completion(exact(text))
         except ValueError as error:  # the function did not raise it
             raise _no_record_holds(request, error) from None
 
