@@ -1,5 +1,6 @@
 """`trust`, and passphrases at a terminal: as people meet them."""
 
+import json
 import os
 import pty
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import termios
 import time
+from dataclasses import replace
 from threading import Timer
 
 import pytest
@@ -56,6 +58,24 @@ def test_ones_own_trust_file_is_the_default(hansard, home):
     assert revoked == row.model_copy(update={"revoked": "2026-05-01T00:00:00.000000Z"})
     listed = hansard("trust", "list").out
     assert "always to 2026-06-01T00:00:00.000000Z, revoked from 2026-05-01T00:" in listed
+
+
+def test_a_key_that_stands_there_by_two_names_is_not_left_behind(hansard, home):
+    """Whoever stole it signs by either of them."""
+    twin = str(replace(STRANGER.key, name="renamed"))
+    for key in (KEY, twin):
+        hansard("trust", "add", key, "--role", "export")
+    assert hansard("trust", "list").err == ""
+    by_hand = json.loads((file := home / "trust.json").read_bytes())
+    by_hand["keys"][1]["revoked"] = "2026-05-01T00:00:00.000000Z"
+    file.write_text(json.dumps(by_hand))
+    assert "revoked in one line and counts by another" in hansard("trust", "list").err
+    hansard("trust", "revoke", twin)
+    assert hansard("trust", "list").err == ""
+    done = hansard("trust", "remove", KEY)
+    assert (done.code, done.out) == (0, f"{KEY} is removed\n")
+    assert f"the same key is still there as {twin}" in " ".join(done.err.split())
+    assert "still there" not in hansard("trust", "remove", twin).err
 
 
 def test_verify_says_the_command_that_adds_a_key(hansard, zipped):

@@ -55,6 +55,9 @@ def list_(file: hansard.TrustFile) -> None:
     if listed.witnesses:
         rows.append(("witnesses", f"{listed.witnesses} must have cosigned a checkpoint"))
     console().print(fields([*rows, ("trust file", str(file.path))]))
+    for lines in file.by_key().values():
+        if {row.revoked is None for row in lines} == {True, False}:
+            _note(f"{lines[0].key} is revoked in one line and counts by another: revoke it again")
 
 
 @trust.command()
@@ -102,7 +105,10 @@ def remove(file: hansard.TrustFile, key: str) -> None:
 
     Exit codes: 0 removed; 2 KEY is not in the file.
     """
-    _say(file, f"{file.remove(key)} is removed")
+    removed = file.remove(key)
+    _say(file, f"{removed} is removed")
+    for other in dict.fromkeys(row.key for row in file.by_key().get(removed.public, [])):
+        _note(f"the same key is still there as {other}: if it was stolen, remove that too")
 
 
 @trust.command()
@@ -117,6 +123,10 @@ def witnesses(file: hansard.TrustFile, count: int) -> None:
     """
     file.require_witnesses(count)
     _say(file, f"{count} must have cosigned a checkpoint")
+
+
+def _note(words: str) -> None:
+    console(stderr=True).print(Text(f"Note: {words}"))
 
 
 def _say(file: hansard.TrustFile, words: str) -> None:

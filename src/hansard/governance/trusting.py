@@ -106,6 +106,10 @@ class TrustFile:
 
         return self._change(named, ended, by_any_name=True)
 
+    def by_key(self) -> dict[bytes, list[TrustedKey]]:
+        """Return the lines of each public key, which may have several names and roles."""
+        return _by_key(self.read())
+
     def revoke_policy(self, policy: Policy, at: str) -> str:
         """Let a policy count for no debate opened at `at` or later; return from when on it is.
 
@@ -123,8 +127,9 @@ class TrustFile:
     def remove(self, named: str) -> VerifierKey:
         """Take a key out of the file, in all of its roles, and return it.
 
-        Records that it signed count as signed by somebody unknown from then on. Raises
-        UsageError `trust.unknown` or `trust.ambiguous`.
+        Records that it signed count as signed by somebody unknown from then on, unless
+        the file has it under another name as well (`by_key`). Raises UsageError
+        `trust.unknown` or `trust.ambiguous`.
         """
         return self._change(named, lambda _: None, by_any_name=False)
 
@@ -162,7 +167,7 @@ class TrustFile:
             key = VerifierKey.parse(text)
             same = {text}
             if by_any_name:
-                same |= {row.key for row in rows if VerifierKey.parse(row.key).public == key.public}
+                same |= {row.key for row in _by_key(trust)[key.public]}
             changed = [change(row) if row.key in same else row for row in rows]
             self._write(trust, keys=[row for row in changed if row is not None])
         return key
@@ -171,6 +176,13 @@ class TrustFile:
         data = trust.model_copy(update=rows).dump()
         parse_trust(data)  # two keys under one name and id are refused before they are written
         files.write(self.path, data)
+
+
+def _by_key(trust: Trust) -> dict[bytes, list[TrustedKey]]:
+    found: dict[bytes, list[TrustedKey]] = {}
+    for row in trust.keys:
+        found.setdefault(VerifierKey.parse(row.key).public, []).append(row)
+    return found
 
 
 def _is_named(key: VerifierKey, text: str) -> bool:

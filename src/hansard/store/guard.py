@@ -50,11 +50,11 @@ def guard() -> Iterator[None]:
                 "the store takes more work to read than any of its size: its pages lead back to "
                 "one another, so it was damaged or altered; restore it from a copy",
             ) from None
+        if number is not None and number & 0xFF == sqlite3.SQLITE_CORRUPT:
+            raise _damaged(f": {error}") from None
         raise DataError("store.failed", f"the store cannot be read or written: {error}") from None
     except UnicodeDecodeError:  # an error of SQLite that quotes what is no text
-        raise DataError(
-            "store.corrupt", "the store cannot be read: it was damaged; restore it from a copy"
-        ) from None
+        raise _damaged() from None
 
 
 @contextmanager
@@ -68,6 +68,11 @@ def guard_rows() -> Iterator[None]:
             if getattr(found, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
                 raise
             raise to_be_rebuilt() from None
+
+
+def _damaged(why: str = "") -> DataError:
+    said = f"the store cannot be read{why}; it was damaged or altered: restore it from a copy"
+    return DataError("store.corrupt", said)
 
 
 def to_be_rebuilt() -> DataError:

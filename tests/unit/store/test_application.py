@@ -388,6 +388,20 @@ def test_a_truncated_store_is_named_as_such(shelf, kept):
     assert code_of(read) in ("store.corrupt", "store.failed", "store.foreign")
 
 
+def test_a_page_of_nonsense_is_damage_and_says_what_to_do(shelf):
+    shelf.fill(200)
+    shelf.store.close()
+    data = bytearray(shelf.path.read_bytes())
+    data[4096:] = b"\xff" * (len(data) - 4096)
+    shelf.path.write_bytes(data)
+    with (
+        pytest.raises(DataError, match=r"malformed.*restore it from a copy") as caught,
+        Store.open(f"sqlite:///{shelf.path}") as store,
+    ):
+        store.bundle(DEBATE)
+    assert caught.value.code == "store.corrupt"
+
+
 @pytest.mark.parametrize(
     "name", ["a b.db", "ünï.db", "a#b%20.db", "a?mode=memory.db", "x:memory:.db"]
 )

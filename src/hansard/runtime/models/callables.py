@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from hansard.errors import UsageError
 from hansard.rules.own import Own, name_of
@@ -212,7 +212,7 @@ def _plain(reply: object, request: Request) -> object:
     try:
         value = dict(reply) if isinstance(reply, Mapping) else reply
         return to_jsonable_python(value, inf_nan_mode="constants")
-    except PydanticSerializationError as error:
+    except ValueError as error:  # also of what holds itself, or is nested too deep
         raise no_reply(request, reply, f"what JSON knows, {REPLIES} ({error})") from None
 
 

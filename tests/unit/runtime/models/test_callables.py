@@ -128,7 +128,15 @@ def test_words_may_come_in_a_dataclass_or_a_model(reply):
     assert answer(lambda _: reply, reply_schema=WORDS) == "so"
 
 
-@pytest.mark.parametrize("reply", [7, None, ["a"], b"a", {"a": object()}, Said])
+def nested(depth: int) -> dict:
+    return {"in": nested(depth - 1)} if depth else {}
+
+
+RING: dict = {}
+RING["in"] = RING
+
+
+@pytest.mark.parametrize("reply", [7, None, ["a"], b"a", {"a": object()}, Said, RING, nested(300)])
 def test_what_json_does_not_know_is_no_reply(reply):
     with pytest.raises(
         TypeError, match=r"returned a reply of type [A-Za-z]+; return (text|what JSON knows)"
