@@ -125,7 +125,7 @@ def _written_parts(data: bytes, most: int) -> io.BytesIO:
 
 
 def _bodies(container: zipfile.ZipFile, most: int) -> dict[str, bytes]:
-    """Return the XML parts of a DOCX by name, of several of one name the last.
+    """Return the XML parts of a DOCX by name; of two of one name, programs read either.
 
     A part is never read beyond the size that the zip states of it, so that size is its bound.
     """
@@ -135,7 +135,8 @@ def _bodies(container: zipfile.ZipFile, most: int) -> dict[str, bytes]:
         raise Problem("encrypted")
     if sum(part.file_size for part in written) > most:
         raise Problem("unfolds")
-    if not any(part.filename == "word/document.xml" for part in written):
+    names = {part.filename.lower() for part in parts}
+    if "word/document.xml" not in names or len(names) < len(parts):
         raise Problem("damaged")
     return {part.filename: container.read(part) for part in written}
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 import zipfile
 from base64 import b64decode
 from hashlib import sha256
@@ -219,6 +220,16 @@ def test_a_docx_is_read_by_its_xml_parts_alone():
         {"mammoth/style-map": "p => !"},
     ):
         assert taken(repacked(TERMS, parts), "docx")[0] == taken(TERMS, "docx")[0]
+
+
+@pytest.mark.parametrize("twin", ["word/document.xml", "Word/Document.XML", "word/Document.xml"])
+def test_a_docx_with_two_parts_of_one_name_is_refused(twin):
+    """One program shows the first, another the last."""
+    target = io.BytesIO(TERMS)
+    with warnings.catch_warnings(), zipfile.ZipFile(target, "a") as container:
+        warnings.simplefilter("ignore")  # of the second of one name
+        container.writestr(twin, zipfile.ZipFile(io.BytesIO(TERMS)).read("word/document.xml"))
+    assert refused(target.getvalue(), "docx").code == "spec.evidence_damaged"
 
 
 def repacked(data, parts):
