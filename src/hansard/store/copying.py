@@ -30,6 +30,7 @@ from hansard.store.database import Cursor, Extras, NotNext, Select, Tables
 from hansard.store.guard import guard, id_of
 from hansard.store.mapping import bytes_of
 from hansard.store.projection import forget
+from hansard.store.register import Kept
 
 _ENTRIES = 200  # that are read at once
 _BYTES = 1 << 24  # of texts, after which a step is stored
@@ -127,7 +128,16 @@ class _Copying:
             return False
         with guard():
             same = _entry(self._from, found.position) == _entry(self._to, place)
-        return same and log.root(size) == self._target.register.root(size)
+        same = same and log.root(size) == self._target.register.root(size)
+        return same and all(map(self._has_signed, self._target.register.checkpoints()))
+
+    def _has_signed(self, here: Kept) -> bool:
+        """Whether the source has each signature of a checkpoint: the next copy writes over it."""
+        if here.note is None:
+            return True
+        there = self._source.register.checkpoint(here.size)
+        lines = there.note.splitlines() if there and there.note else []
+        return {*lines}.issuperset(here.note.splitlines())
 
     @property
     def stands(self) -> tuple[int, int]:

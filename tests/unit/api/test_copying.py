@@ -370,6 +370,34 @@ def test_a_copy_of_another_store_or_one_that_was_used_is_refused(old, new, tmp_p
     refused("copy.holds", other, again)
 
 
+@pytest.mark.parametrize("beside", [False, True], ids=["unsigned there", "signed there, too"])
+def test_a_copy_in_which_somebody_signed_a_checkpoint_is_refused_and_keeps_it(
+    keys, old, new, beside
+):
+    """Witnesses may have cosigned it, and the next copy would have overwritten their lines."""
+    hansard.copy_store(old, new)
+    with Store.open(f"sqlite:///{new}") as store:
+        hansard.sign_checkpoint(store, keys.signer("log"))
+    if beside:
+        keys.rotate("log")
+        with Store.open(f"sqlite:///{old}") as store:
+            hansard.sign_checkpoint(store, keys.signer("log"))
+            run(store)
+    before = contents(new)
+    refused("copy.holds", old, new)
+    assert contents(new) == before
+
+
+def test_a_checkpoint_that_the_source_has_with_more_signatures_comes_again(keys, old, new):
+    with Store.open(f"sqlite:///{old}") as store:
+        hansard.sign_checkpoint(store, keys.signer("log"))
+        hansard.copy_store(old, new)
+        keys.rotate("log")
+        hansard.sign_checkpoint(store, keys.signer("log"))
+    hansard.copy_store(old, new)
+    assert contents(new) == contents(old)
+
+
 def refusal(action, *arguments):
     """The code with which an action is refused."""
     with pytest.raises(UsageError) as caught:
