@@ -317,9 +317,23 @@ class Postgres(Database):
         with self._alone:
             if not self._is_alive():
                 self._session = self._connect()
-                held, self._held = self._held, {}
-                self._lost |= {debate for debate in held if not self._hold(debate)}
+                self._hold_anew()
             yield self._session
+
+    def _hold_anew(self) -> None:
+        """Take all locks of this process in a new session; one that is lost leaves all to the next.
+
+        Else another process could run what this one goes on to ask its models for.
+        """
+        held, self._held = self._held, {}
+        try:
+            for debate in held:
+                if not self._hold(debate):
+                    self._lost.add(debate)
+        except BaseException:
+            self._held = held
+            self._session.close()
+            raise
 
     def require_held(self, debate: str) -> None:
         """Raise UsageError `store.running` where another process has taken a lock of this one."""

@@ -179,6 +179,26 @@ def test_a_lost_lock_that_another_has_taken_stops_that_debate_and_no_other(url):
         assert len(store.lines(ONE)) == 1
 
 
+def test_locks_are_taken_anew_also_where_the_connection_is_lost_again_meanwhile(url, monkeypatch):
+    """Else two processes ran one debate, and paid twice for what each asked before it stored."""
+    plain, taken = postgres_server.Postgres._hold, []
+    monkeypatch.setattr(postgres, "_PAUSE", 0)
+
+    def hold(home, debate):
+        taken.append(debate)
+        if len(taken) == 2:
+            cut(url)
+        return plain(home, debate)
+
+    with Store.open(url) as store, store.runner(ONE), store.runner(TWO):
+        cut(url)
+        monkeypatch.setattr(postgres_server.Postgres, "_hold", hold)
+        put(store, OPENED)
+        with Store.open(url) as other:
+            for debate in (ONE, TWO):
+                assert code_of(other.runner(debate).__enter__) == "store.running"
+
+
 def test_a_server_that_stays_away_is_one_clear_error(url, monkeypatch):
     monkeypatch.setattr(postgres, "_PATIENCE", 0)
     with Store.open(url) as store:
