@@ -87,9 +87,9 @@ def copy_store(
     that is copied, and again once it was compared.
 
     Raises UsageError `copy.holds` for a target that holds anything else or was used itself,
-    `copy.running` where somebody else writes into it meanwhile; DataError `copy.damaged` for a
-    source that lacks entries of a debate, `copy.differs` where the two are not the same; and what
-    `open_store` raises of either.
+    `copy.running` where somebody else writes into it meanwhile, `store.copying` where somebody
+    copies into the source; DataError `copy.damaged` for a source that lacks entries of a debate,
+    `copy.differs` where the two are not the same; and what `open_store` raises of either.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import debate, open_store

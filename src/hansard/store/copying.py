@@ -73,8 +73,8 @@ def copy(source: Store, target: Store, each: Each) -> Summary:
     """Copy a store into one that is new, empty or an earlier copy of it, and compare them.
 
     `each` is called with every debate that is copied up to its last entry, and again when it is
-    compared. Raises UsageError `copy.holds` or `copy.running`, and DataError `copy.damaged` or
-    `copy.differs`.
+    compared. Raises UsageError `copy.holds`, `copy.running` or `store.copying`, and DataError
+    `copy.damaged` or `copy.differs`.
     """
     copying = _Copying(source, target, each)
     copying.begin()
@@ -90,6 +90,7 @@ def copy(source: Store, target: Store, each: Each) -> Summary:
             )
     copying.checkpoints()
     summary = copying.compare()
+    copying.require_source()
     copying.finish()
     return summary
 
@@ -107,7 +108,8 @@ class _Copying:
             found = copied.read(self._to.select)
             place, size = _last(self._to, self._to.select), registering.size_of(self._to.select)
             named = self._to.select("SELECT size FROM checkpoints LIMIT 1")  # even of no lines
-        if not (self._goes_on(found, place, size) if found else place == size == 0 and not named):
+        goes_on = self._goes_on(found, place, size) if found else place == size == 0 and not named
+        if not goes_on or self._from.name == self._to.name:
             raise UsageError(
                 "copy.holds",
                 f"{self._target.url} holds something other than a copy of {self._source.url}: "
@@ -120,6 +122,17 @@ class _Copying:
                 c.execute("INSERT INTO copied VALUES (?, ?, ?, ?, ?)", self._at)
             self._hold(c)
             c.execute("UPDATE register_log SET id = ?", (self._at.id,))
+        try:
+            self.require_source()
+        except UsageError:  # also where it is the target by another name
+            with guard(), self._to.transaction() as c:
+                c.execute("UPDATE copied SET finished = ?", (found.finished if found else 0,))
+            raise
+
+    def require_source(self) -> None:
+        """Refuse a source into which somebody copies: of its last debates something is missing."""
+        with guard():
+            copied.require_finished(self._from.select, self._source.url)
 
     def _goes_on(self, found: Copied, place: int, size: int) -> bool:
         """Whether the target is what a copy of this source left, and nothing was added to it."""

@@ -398,6 +398,65 @@ def test_a_checkpoint_that_the_source_has_with_more_signatures_comes_again(keys,
     assert contents(new) == contents(old)
 
 
+def test_a_source_into_which_somebody_copies_meanwhile_makes_no_finished_copy(old, new, tmp_path):
+    """It has entries whose texts and lines are still to come."""
+    hansard.copy_store(old, new)
+    with Store.open(f"sqlite:///{old}") as store:
+        run(store)
+    last, begun = tmp_path / "last.db", []
+
+    def dies(debate):
+        raise Died
+
+    def each(debate):
+        if not begun:
+            begun.append(debate)
+            with suppress(Died):
+                hansard.copy_store(old, new, each=dies)
+
+    refused("store.copying", new, last, each=each)
+    assert begun
+    with Store.open(f"sqlite:///{last}") as store:
+        assert refusal(store.debates) == "store.copying"
+    hansard.copy_store(old, new)
+    hansard.copy_store(new, last)
+    assert contents(last) == contents(old)
+
+
+def test_a_source_into_which_somebody_has_begun_to_copy_leaves_a_finished_copy_as_it_is(
+    old, new, tmp_path
+):
+    """So does the target itself by a name that is not known for its own."""
+    last = tmp_path / "last.db"
+    hansard.copy_store(old, new)
+    hansard.copy_store(new, last)
+    with Store.open(f"sqlite:///{old}") as store:
+        run(store)
+
+    def dies(debate):
+        raise Died
+
+    with Store.open(f"sqlite:///{new}") as there:
+        assert there.debates()  # from here on it is open
+        with suppress(Died):
+            hansard.copy_store(old, new, each=dies)
+        with Store.open(f"sqlite:///{last}", unfinished=True) as here:
+            assert refusal(copying.copy, there, here, print) == "store.copying"
+    with Store.open(f"sqlite:///{last}") as store:
+        assert store.debates()
+
+
+def test_a_copy_is_not_copied_into_itself(old, new, tmp_path):
+    """Killed meanwhile, it could be opened by nobody any more."""
+    hansard.copy_store(old, new)
+    link = tmp_path / "link.db"
+    link.symlink_to(new)
+    for other in (new, link):
+        refused("copy.holds", new, other, each=lambda _: pytest.fail("it was begun"))
+    with Store.open(f"sqlite:///{new}") as store:
+        assert store.debates()
+
+
 def refusal(action, *arguments):
     """The code with which an action is refused."""
     with pytest.raises(UsageError) as caught:
