@@ -138,7 +138,8 @@ class Store:
 
         A batch that is there already, byte for byte, stays as it is: it was stored though its
         process heard of an error. Raises UsageError `store.conflict` when another process
-        appended first, and `store.copying` when somebody copies into this store.
+        appended first, and `store.copying` when somebody copies into this store; DataError
+        `store.corrupt` when what is there takes no next entry.
         """
         if not batches:
             return
@@ -156,10 +157,17 @@ class Store:
             if not all(map(self._is_stored, batches)):
                 raise self._conflict(str(error), batches) from None
 
-    def _conflict(self, debate: str, batches: Sequence[Batch]) -> UsageError:
+    def _conflict(self, debate: str, batches: Sequence[Batch]) -> UsageError | DataError:
         """Return why a batch does not come next: not always because another process was first."""
         first = next(row.first for row in batches if row.debate == debate)
         there = len(self.lines(debate))
+        if there == first - 1:  # it does
+            return DataError(
+                "store.corrupt",
+                f"{self.url} does not take entry {first:,} of debate {debate}, though nothing "
+                "stands in its place: its tables do not fit together, as where only some of them "
+                "were restored from a backup; restore all of them",
+            )
         if there < first - 1:
             said = (
                 f"another process is writing debate {debate}, or an older copy of the store was "

@@ -139,6 +139,25 @@ def test_what_another_stored_meanwhile_is_a_conflict(url, lose, monkeypatch):
         assert store.lines(ONE)[1] == theirs[1]
 
 
+@pytest.mark.parametrize(
+    "restored",
+    [
+        "SELECT setval('stored_events_notification_id_seq', 1, false)",
+        "ALTER TABLE stored_events ALTER notification_id DROP DEFAULT",
+        "ALTER TABLE heads DISABLE TRIGGER ALL; UPDATE heads SET length = 7",
+    ],
+    ids=["its counter", "no counter", "another table of heads"],
+)
+def test_tables_that_were_restored_in_part_are_told_as_such(url, restored):
+    """No other process has stored anything: to run the debate again would end the same way."""
+    with Store.open(url) as store:
+        put(store, OPENED)
+        servers.sql(url, *restored.split("; "))
+        refused = code_of(put, store, ("debate.closed", b"{}"), first=2)
+        assert refused == "store.corrupt"
+        assert len(store.lines(ONE)) == 1
+
+
 def test_a_store_outlives_a_server_that_is_started_anew(url):
     with Store.open(url) as store:
         put(store, OPENED)
