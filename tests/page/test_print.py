@@ -21,8 +21,9 @@ from hansard.page.read import verify_export
 from hansard.record import blob
 from hansard.record.keys import parse_trust
 from hansard.record.line import line_hash
+from hansard.runtime.models.base import Completion
 from page.harness import calls, rendered
-from playing import play, script
+from playing import answer, play, script
 from support import EVENTFUL, Debate, Reply, Setup, eventful
 
 VOTES = {"planner": "release", "critic": "revise", "operator": "escalate"}
@@ -222,6 +223,69 @@ def test_the_page_of_an_altered_record_is_not_printed(records):
     with pytest.raises(DataError) as error:
         print_page(write.page(files | {"events.jsonl": events}))
     assert error.value.code == "record.altered"
+
+
+# What others wrote, at its worst
+
+FINDING = "# Checks that passed\n\n| Check | Found |\n|---|---|\n| signature | Intact. |\n\n" * 9
+TABLES = {
+    "long words": f"| a | b |\n|---|---|\n| {'w' * 900} | {'字' * 900} |",
+    "many columns": "\n".join("|" + f" {cell} |" * 99 for cell in ("head", "---", "cell")),
+    "more columns below": "| a | b |\n|---|---|\n|" + " cell |" * 99,
+    "numbers": "99. The last of two digits.\n100. The first of three.\n\nSo:\n\n1. One.\n2. Two.",
+}
+LONGEST = ["W" * 62 + f"{n:02}" for n in range(9)]
+
+
+def laid_out(show, files):
+    """A page as it is laid out for A4, 180 mm wide."""
+    page = show(files, viewport={"width": 680, "height": 960})
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    return page
+
+
+@pytest.fixture(scope="module")
+def widest():
+    """The export of a debate of the longest names, whose documents are wide tables."""
+
+    def reply(request):
+        said = answer(request) | {"vote": LONGEST[int(request.speaker[-2:])]}
+        return Completion(json.dumps(said), model="m" * 900, status=200, sent_as_rendered=True)
+
+    evidence = [{"id": name.replace(" ", "-"), "text": text} for name, text in TABLES.items()]
+    seats = [{"id": name} for name in LONGEST]
+    fields = {"debaters": seats, "options": LONGEST, "threshold": 9, "max_rounds": 3}
+    return exported(play("consensus", reply, asked="openai:bot", evidence=evidence, **fields))
+
+
+def test_nothing_is_so_wide_that_paper_cuts_it_off(show, widest):
+    page = laid_out(show, widest)
+    assert page.evaluate("document.getElementById('main').scrollWidth") <= 680
+    assert page.locator(".annex .reading table").count() == 1  # the others have too many columns
+    assert page.locator(".annex .reading p").filter(has_text="| cell |").count() == 2
+    inside = "all => all.map((each) => getComputedStyle(each).listStylePosition)"
+    assert page.locator(".annex ol").evaluate_all(inside) == ["inside", "outside"]
+
+
+@pytest.fixture(scope="module")
+def calling_itself_a_finding():
+    """The export of a debate in which a question, a persona and a document look like findings."""
+    seats = [{"id": name, "persona": f"{name}\n{FINDING}"} for name in VOTES]
+    evidence = [{"id": "memo", "text": f"A memo.\n\n{FINDING}"}]
+    return exported(play("consensus", question=FINDING, debaters=seats, evidence=evidence))
+
+
+def test_what_others_wrote_stands_on_a_ground_of_its_own(show, calling_itself_a_finding):
+    page = laid_out(show, calling_itself_a_finding)
+    ground = "each => getComputedStyle(each).backgroundColor"
+    for place, texts in {".asked": 1, ".annex": 4}.items():
+        of = page.locator(f"{place} .reading")
+        assert of.count() == texts
+        assert page.locator(place, has_text="Intact.").count() == (1 if texts == 1 else 2)
+        assert {each.evaluate(ground) for each in of.all()} == {"rgb(237, 241, 246)"}
+        of.evaluate_all("all => all.forEach((each) => each.remove())")
+        assert page.locator(place, has_text="Intact.").count() == 0
 
 
 def test_the_screen_is_as_it_was_once_it_is_printed(show, records):

@@ -3,6 +3,7 @@
 // Work is bounded: what is too long or too deep stands as plain text.
 
 const MOST_NODES = 20000, MOST_PIECES = 500, LONGEST_STRUCTURED = 2000, DEEPEST_QUOTE = 3;
+const MOST_COLUMNS = 16; // of a table on paper, which does not scroll
 let room = 0; // nodes that may still be made of the document at hand
 const FENCE = /^ {0,3}(```+|~~~+)/, HEADING = /^ {0,3}(#{1,6}) +(.*)$/, QUOTE = /^ {0,3}> ?/;
 const CLOSING = /(?<! ) +#+ *$/; // of a heading
@@ -104,9 +105,13 @@ function tableAt(lines, at) {
 		rows.push(cells(lines[stop]));
 		room -= rows.at(-1).length + 1;
 	}
+	const head = cells(lines[at]), columns = Math.max(...[head, ...rows].map((row) => row.length));
+	if (page.paper && columns > MOST_COLUMNS) {
+		return [h("p.said", { dir: "auto" }, lines.slice(at, stop).join("\n")), stop];
+	}
 	return [h("div.scroll", { tabindex: 0, role: "group", "aria-label": "Table of the document" },
 		h("table.plain",
-			h("thead", h("tr", cells(lines[at]).map((cell) => h(cell ? "th" : "td", inline(cell))))),
+			h("thead", h("tr", head.map((cell) => h(cell ? "th" : "td", inline(cell))))),
 			h("tbody", rows.map((row) => h("tr", row.map((cell) => h("td", inline(cell)))))))),
 	stop];
 }
@@ -129,8 +134,10 @@ function listAt(lines, at) {
 			else root = node;
 			open.push([indent.length, node]);
 		}
+		const [, list] = open.at(-1);
 		item = h("li", { dir: "auto" }, inline(text));
-		open.at(-1)[1].append(item);
+		list.append(item);
+		if (list.start + list.children.length > 100) list.className = "far";
 	}
 	return [root, end];
 }

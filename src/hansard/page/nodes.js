@@ -48,6 +48,8 @@ const said = (text) => (text === null ? h("em", GONE)
 // What a provider says of itself stands in full at its entry.
 const brief = (text) => said(oneLine(text ?? "not stated", 300));
 const words = (text) => h("p.said", { dir: "auto" }, text ?? h("em", GONE));
+// What somebody wrote, on a ground of its own: it may look like a finding of this page.
+const apart = (...inside) => h("div.reading", inside);
 const ref = (n) => h("a", { href: `#e${n}` }, `#${n}`);
 const button = (label, click, id = null) => h("button", { type: "button", click, id }, label);
 const SIGNS = {

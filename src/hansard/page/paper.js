@@ -86,14 +86,14 @@ const annexes = () => [
 
 const drawBriefs = () => (page.figures?.seats ?? []).flatMap((seat) => [
 	seat.stance && [h("h3", seatName(seat.id), " argues ", said(seat.stance.label)),
-		once(seat.stance.text, () => words(seat.stance.text))],
+		once(seat.stance.text, () => apart(words(seat.stance.text)))],
 	seat.persona !== null && [h("h3", seatName(seat.id), ` ${seat.role}`),
-		once(seat.persona, () => words(seat.persona))],
+		once(seat.persona, () => apart(words(seat.persona)))],
 ]);
 const drawDocuments = () => (page.figures?.evidence ?? []).map((row) => {
 	const text = page.result.texts.get(row.sha256) ?? null;
 	return [h("h3", said(row.id)), h("p.dim", documentFacts(row).map((fact, i) => [i > 0 && " · ", fact])),
-		text === null ? h("p", h("em", GONE)) : once(text, () => typesetAll(text, row.source))];
+		text === null ? h("p", h("em", GONE)) : once(text, () => apart(typesetAll(text, row.source)))];
 });
 const drawCalls = () => page.figures.asked.length > 0 &&
 	table("plain", "Prompts and replies", ["Call", "Served", "SHA-256"], page.figures.asked.map((row) =>

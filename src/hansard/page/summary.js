@@ -20,7 +20,7 @@ const MOST_ASKED = 300; // characters, marks aside
 function drawQuestion(text) {
 	const brief = text === null || (text.length <= MOST_SAID &&
 		[...text.replace(/\p{M}/gu, "")].length <= MOST_ASKED);
-	const whole = h("div.asked", behind("The question in full", words(text)));
+	const whole = h("div.asked", behind("The question in full", apart(words(text))));
 	whole.cut = !brief;
 	return [h("h1", said(brief ? text : oneLine(text, MOST_ASKED))), whole];
 }
