@@ -342,7 +342,8 @@ def test_an_api_key_of_bedrock_will_do(serve, monkeypatch):
 
     async def send(_, request, **options):
         sent.append(request)
-        return httpx2.Response(200, json=bedrock("{}"), request=request)
+        body = httpx2.ByteStream(json.dumps(bedrock("{}")).encode())
+        return httpx2.Response(200, stream=body, request=request)
 
     monkeypatch.setattr(httpx2.AsyncClient, "send", send)
     home = "https://bedrock-runtime.us-west-2.amazonaws.com"

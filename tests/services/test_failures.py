@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import threading
+import zlib
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from hansard.errors import SeatError
 from hansard.runtime import session
-from hansard.runtime.models import client
+from hansard.runtime.models import bodies, client
 from hansard.runtime.models.base import LONGEST_WAIT, Completion, ModelError
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.reading import wait_of
@@ -41,6 +43,16 @@ def too_long(shape):
     return Raw(body=json.dumps(shape.said('{"vote": "yes"}' + " " * 5_000)).encode())
 
 
+def packed(way, name):
+    """As any client would unpack it, it would be read."""
+
+    def answer(shape):
+        body = json.dumps(shape.said('{"vote": "yes"}')).encode()
+        return Raw(body=way(body), headers={"content-encoding": name})
+
+    return answer
+
+
 # What comes back: class of error, its detail, status, and the wait that is asked for.
 FAULTS = {
     "rate limit": (status(429, retry_after="7"), "rate_limited", "http-429", 429, 7.0),
@@ -63,6 +75,29 @@ FAULTS = {
     "not what was packed": (
         lambda shape: Raw(body=b"{}", headers={"content-encoding": "gzip"}),
         "server_error", "malformed", 200, None,
+    ),
+    "packed twice": (
+        packed(lambda body: gzip.compress(gzip.compress(body)), "gzip, gzip"),
+        "server_error", "malformed", 200, None,
+    ),
+    "packed in a way that nobody asked for": (
+        packed(bytes, "br"), "server_error", "malformed", 200, None
+    ),
+    "more behind what was packed": (
+        packed(lambda body: gzip.compress(body) + b"0", "gzip"),
+        "server_error", "malformed", 200, None,
+    ),
+    "too much behind what was packed": (
+        packed(lambda body: gzip.compress(body) + b"0" * 4_000, "gzip"),
+        "server_error", "too-large", 200, None,
+    ),
+    "not all that was packed": (
+        packed(lambda body: gzip.compress(body)[:-1], "gzip"),
+        "server_error", "malformed", 200, None,
+    ),
+    "too long, packed": (
+        packed(lambda body: gzip.compress(body + b" " * 9_000), "gzip"),
+        "server_error", "too-large", 200, None,
     ),
     "no object": (lambda shape: Raw(body=b"[]"), "server_error", "malformed", 200, None),
     "no reply": (lambda shape: shape.nothing, "server_error", "malformed", 200, None),
@@ -95,7 +130,7 @@ FAULTS = {
 def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault):
     shape = SHAPES[name]
     answer, kind, detail, code, wait = FAULTS[fault]
-    monkeypatch.setattr(client, "MAX_BODY", 4_000)
+    monkeypatch.setattr(bodies, "MAX_BODY", 4_000)
     monkeypatch.setattr(client, "MAX_VALUES", 300)
     begun, begin = [], Exchange.begin
 
@@ -127,6 +162,55 @@ def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault)
     assert server.paths == [shape.path]
     assert len(begun) == 1  # nor did the library try for another
     assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_server_is_told_what_may_be_unpacked(serve, name):
+    shape = SHAPES[name]
+    server = serve(lambda body: shape.said('{"vote": "yes"}'), shape)
+    ask(asked(max_tokens=90), model=shape.model)
+    (headers,) = server.headers
+    assert headers["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.parametrize("packing", ["gzip", "x-gzip", "deflate", "identity", ""])
+def test_a_reply_is_unpacked(serve, packing):
+    shape = next(iter(SHAPES.values()))
+    ways = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress}
+    serve(lambda body: packed(ways.get(packing, bytes), packing)(shape), shape)
+    (done,) = ask(asked(max_tokens=90), model=shape.model)
+    assert done.text == '{"vote": "yes"}'
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_long_responses_have_one_room_for_all_calls(serve, monkeypatch, name):
+    """A short one is always read, and the room is there again once a call is over."""
+    shape, spaces = SHAPES[name], [0, 5_000, 9_000, 5_000]
+    monkeypatch.setattr(bodies, "SHORT", 4_000)
+    monkeypatch.setattr(bodies, "ROOM", 8_000)
+    serve(lambda body: shape.said('{"vote": "yes"}' + " " * spaces.pop(0)), shape)
+    request = asked(max_tokens=90)
+    assert len(ask(request, request, model=shape.model)) == 2
+    with pytest.raises(ModelError, match="too-large"):
+        ask(request, model=shape.model)
+    assert ask(request, model=shape.model)
+
+
+def test_what_calls_hold_counts_together(monkeypatch):
+    monkeypatch.setattr(bodies, "SHORT", 10)
+    monkeypatch.setattr(bodies, "ROOM", 100)
+    room = bodies.Room()
+    one, other, short = (bodies.Held(room) for _ in range(3))
+    one.hold(50)
+    one.hold(60)
+    other.hold(40)
+    short.hold(10)
+    with pytest.raises(bodies.TooLarge):
+        other.hold(41)
+    one.release()
+    other.hold(100)
+    with pytest.raises(bodies.TooLarge):  # such as what a thread still reads of a call given up
+        one.hold(1)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -206,9 +290,9 @@ def test_a_call_that_times_out_keeps_what_was_seen_of_it(table, serve, monkeypat
     shape, release, begun = SHAPES[name], threading.Event(), threading.Event()
     first, bounded = threading.Lock(), client._bounded
 
-    async def seen(response):
+    async def seen(*given):
         begun.set()
-        return await bounded(response)
+        return await bounded(*given)
 
     monkeypatch.setattr(client, "_bounded", seen)
 

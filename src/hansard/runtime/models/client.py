@@ -11,15 +11,12 @@ import httpx2
 
 from hansard.errors import UsageError
 from hansard.rules.fields import CallError
+from hansard.runtime.models.bodies import PACKINGS, Held, TooLarge, unpacked
 from hansard.runtime.models.providers import is_here
-from hansard.runtime.models.wire import EXCHANGE, MAX_BODY, MAX_VALUES
+from hansard.runtime.models.wire import EXCHANGE, MAX_VALUES
 from hansard.runtime.notation import is_crowded
 
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
-
-
-class _TooLarge(Exception):
-    """A response longer than MAX_BODY, or with more than MAX_VALUES."""
 
 
 class _Recorded(Exception):
@@ -41,7 +38,12 @@ class RecordingClient(httpx2.AsyncClient):
         trusted = _trusted()
         try:
             # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
-            super().__init__(timeout=None, follow_redirects=False, verify=trusted)
+            super().__init__(
+                headers={"accept-encoding": PACKINGS},
+                timeout=None,
+                follow_redirects=False,
+                verify=trusted,
+            )
         except (ImportError, ValueError, httpx2.InvalidURL):  # its text quotes a password
             raise UsageError(
                 "model.proxy",
@@ -69,7 +71,7 @@ class RecordingClient(httpx2.AsyncClient):
             try:
                 exchange.status = response.status_code
                 exchange.headers = {key.lower(): value for key, value in response.headers.items()}
-                exchange.body = await _bounded(response)
+                exchange.body = await _bounded(response, exchange.held)
             finally:
                 await response.aclose()
         except Exception as error:
@@ -90,17 +92,23 @@ def _trusted() -> ssl.SSLContext:
         ) from None
 
 
-async def _bounded(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > MAX_BODY:
-            raise _TooLarge
+async def _bounded(response: httpx2.Response, held: Held) -> bytes:
+    """Return the body of a response, unpacked; raises TooLarge, or DecodingError for no body."""
+    packed = bytearray()
+    async for chunk in response.aiter_raw():
+        packed += chunk
+        held.hold(len(packed))
+    packings = response.headers.get_list("content-encoding", split_commas=True)
+    try:
+        body = unpacked(bytes(packed), [name.strip().lower() for name in packings])
+    except ValueError as error:
+        raise httpx2.DecodingError(str(error)) from None
+    held.hold(len(body))
     if b"\0" in body:  # JSON in UTF-16, as some libraries read too: nothing in it can be counted
         raise httpx2.DecodingError("no JSON in UTF-8")
     if is_crowded(body, MAX_VALUES):
-        raise _TooLarge
-    return bytes(body)
+        raise TooLarge
+    return body
 
 
 def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one line an error
@@ -110,7 +118,7 @@ def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one l
         return "timeout", name
     if isinstance(error, httpx2.DecodingError):
         return "server_error", "malformed"
-    if isinstance(error, _TooLarge):
+    if isinstance(error, TooLarge):
         return "server_error", "too-large"
     if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
         return "client_error", name

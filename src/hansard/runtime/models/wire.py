@@ -38,11 +38,11 @@ from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
+from hansard.runtime.models.bodies import Held
 from hansard.runtime.models.envelope import envelope, refers
 from hansard.runtime.models.form import ASKED, Form, as_asked, name_for
 from hansard.runtime.models.reading import status_error, wait_of, words
 
-MAX_BODY = 16_000_000  # bytes of a response, counted while they are read: a reply has few of them
 MAX_VALUES = 20_000  # in a response: a vendor's library makes objects of thousands of bytes of them
 _REQUEST_IDS = (
     "x-request-id",
@@ -59,7 +59,7 @@ class Exchange:
 
     `headers` have names in lower case; only what is asked of them by name is
     ever kept. `broken` is what kept the whole response from coming: a class of
-    error, and the name of what broke.
+    error, and the name of what broke. `held` is the room that the response takes.
     """
 
     sent: bytes | None = None
@@ -67,6 +67,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     broken: tuple[CallError, str] | None = None
+    held: Held = field(default_factory=Held)
 
     def begin(self, body: bytes) -> None:
         """Keep the body of the attempt's request; raises RuntimeError for a second one."""
@@ -131,6 +132,12 @@ class WireModel(ABC):
     async def complete(self, request: Request) -> Completion:
         """Ask once; raises ModelError for whatever is not a completion."""
         exchange = Exchange()
+        try:
+            return await self._complete(request, exchange)
+        finally:
+            exchange.held.release()
+
+    async def _complete(self, request: Request, exchange: Exchange) -> Completion:
         token = EXCHANGE.set(exchange)
         trouble: Exception | None = None
         form = self.form(request)
