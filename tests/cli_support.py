@@ -76,7 +76,7 @@ def leave_open(spec="debate.yaml", turns=2):
     hears is stored already, with whatever was stored at once with it.
     """
     with Store.open("sqlite:///:memory:", create=True) as whole:
-        asyncio.run(session.run(read_spec(Path(spec)), whole, Path()))
+        asyncio.run(session.run(read_spec(Path(spec)), whole, Path.cwd()))
         (debate,) = whole.debates()
         bundle = whole.bundle(debate)
     events = [parse(line) for line in bundle.lines]

@@ -125,7 +125,7 @@ def play(spec_, model=eventful, policy=None):
     with Store.open("sqlite:///:memory:") as store:
         models = dict.fromkeys(SEATS, model)
         with served(model), unheld():
-            asyncio.run(session.run(spec_, store, Path(), models=models, policy=policy))
+            asyncio.run(session.run(spec_, store, Path.cwd(), models=models, policy=policy))
         return store.bundle(store.debates()[0])
 
 

@@ -85,7 +85,7 @@ def play(
     """Play a debate in memory whose seats ask this model, `use` its tools; return its record."""
     spec = spec_of(format_, model=asked, **changes)
     with Store.open("sqlite:///:memory:") as store, served(model):
-        running = session.run(spec, store, Path(), models={"bot": model}, tools=use)
+        running = session.run(spec, store, Path.cwd(), models={"bot": model}, tools=use)
         return store.bundle(asyncio.run(running).state.debate)
 
 

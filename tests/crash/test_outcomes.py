@@ -118,7 +118,7 @@ class Life:
                 asyncio.run(session.resume(self.debate, store, **given))
             else:
                 spec = spec_of(self.case.format, **self.case.spec)
-                asyncio.run(session.run(spec, store, Path(), **given))
+                asyncio.run(session.run(spec, store, Path.cwd(), **given))
         except (Died, SeatError):
             pass
         return left - store._left

@@ -85,7 +85,7 @@ class World:
                         asyncio.run(session.resume(self.debate, store, **given))
                     return None
                 return asyncio.run(session.resume(self.debate, store, **given)).state
-            return asyncio.run(session.run(self.spec, store, Path(), **given)).state
+            return asyncio.run(session.run(self.spec, store, Path.cwd(), **given)).state
         except Died:
             return None
 

@@ -97,7 +97,7 @@ def golden():
             return replies(request)
 
         spec, models = spec_of(format_, **changes), {"bot": model}
-        yield name, of_store(lambda store: session.run(spec, store, Path(), models=models))  # noqa: B023
+        yield name, of_store(lambda store: session.run(spec, store, Path.cwd(), models=models))  # noqa: B023
 
 
 def examples(folder):

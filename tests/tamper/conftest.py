@@ -153,7 +153,7 @@ def play(store, spec, model, die_at=0, policy=None, origin=None):
     with served(model), unheld():
         try:
             more = {"policy": policy, "origin": origin, "observe": observe}
-            asyncio.run(session.run(spec, store, Path(), **more, **given))
+            asyncio.run(session.run(spec, store, Path.cwd(), **more, **given))
         except Died:
             asyncio.run(session.resume(store.debates()[-1], store, **given))
     bundle = store.bundle(store.debates()[-1])

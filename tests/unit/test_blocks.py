@@ -54,7 +54,7 @@ def prompts_of_the_engine(names=LABELS, **more):
     fields = {"question": QUESTION, "model": "python:m", "debaters": debaters, "max_rounds": 3}
     spec = JudgedSpec.model_validate(fields | {"output_schema": SCHEMA} | more)
     with Store.open("sqlite:///:memory:") as store:
-        asyncio.run(session.run(spec, store, Path(), models={"m": model}))
+        asyncio.run(session.run(spec, store, Path.cwd(), models={"m": model}))
     return asked
 
 

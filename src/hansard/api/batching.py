@@ -18,7 +18,7 @@ from hansard.api.batches import alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
 from hansard.api.rows import Mistakes, Planned, planned
 from hansard.api.running import opened, play, resume
-from hansard.api.specs import BATCH
+from hansard.api.specs import BATCH, allowed_in, folder_in
 from hansard.api.unchanged import planned_cost, require_asked
 from hansard.errors import HansardError, SpecWarning, UsageError
 
@@ -99,10 +99,10 @@ async def run_batch(
     from hansard.runtime.budget import micro_of
 
     _check_call(name, jobs, queue or 0)
-    mistakes = Mistakes()
-    rows = planned(specs, template, folder, name, mistakes)
+    mistakes, allowed = Mistakes(), allowed_in(allow)
+    rows = planned(specs, template, folder_in(folder), name, mistakes)
     given: dict[str, Any] = {
-        "allow": tuple(map(Path, allow)), "models": models, "tools": tools, "policy": policy,
+        "allow": allowed, "models": models, "tools": tools, "policy": policy,
     }  # fmt: skip
     limit = None if budget_usd is None else micro_of(budget_usd)
     shared = limit is not None and budget_over != "batch"
@@ -150,7 +150,7 @@ async def resume_batch(
     from hansard.report.batched import Batch
 
     _check_call(name, jobs)
-    given: dict[str, Any] = {"allow": tuple(map(Path, allow)), "models": models, "tools": tools}
+    given: dict[str, Any] = {"allow": allowed_in(allow), "models": models, "tools": tools}
     with opened(store, create=False) as shelf, alone(shelf, "batch", name):
         work = [_kept(shelf, row, debate, given) for row, debate in known(shelf, name)]
         if begun:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hansard.api import running
-from hansard.api.specs import located
+from hansard.api.specs import allowed_in, folder_in, located
 from hansard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ class Debate:
         self._spec = spec
         self._fields = fields if spec is not None or not tools else {"tools": [*tools], **fields}
         self._models, self._tools, self._policy = models, tools, policy
-        self._store, self._folder, self._allow = store, folder, tuple(map(Path, allow))
+        self._store, self._allow = store, allowed_in(allow)
+        self._folder = folder_in(folder)
         self._running: set[Recording] = set()
         self._read({"question": _LATER} if self._unasked else {})
 

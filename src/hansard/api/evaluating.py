@@ -15,7 +15,7 @@ from hansard.api.batching import at_once
 from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, wait
-from hansard.api.specs import located
+from hansard.api.specs import allowed_in, fields_of, folder_in, stated
 from hansard.errors import DataError, UsageError, is_of_all, together
 
 if TYPE_CHECKING:
@@ -86,14 +86,18 @@ async def evaluate(
     if jobs < 1:
         raise UsageError("eval.jobs", f"`jobs` is {jobs}; ask at least one question at once")
     data, collection = _read(golden, name)
-    _, begin = located(spec, folder, {"question": "The question of a line."})
-    files = Files(begin, tuple(map(Path, allow)))
+    allowed = allowed_in(allow)
+    fields, where, begin = fields_of(
+        spec, folder_in(folder)
+    )  # a file is read once, not for each line
+    stated(fields, where, {"question": "The question of a line."})
+    files = Files(begin, allowed)
     with (
         opened(IN_MEMORY if store is None else store, create=True) as shelf,
         alone(shelf, "eval", collection),
     ):
         ways = _Ways(shelf, files, begin, models, tools, policy, collection)
-        cases = _cases(golden, data, spec, begin, ways)
+        cases = _cases(golden, data, fields, ways)
         ways.require_whole(cases)
         if offline:
             ways.require_recorded(cases)
@@ -195,21 +199,16 @@ def _due() -> str:
     return f"{months // 12:04}-{months % 12 + 1:02}-01"
 
 
-def _cases(golden: Golden, data: bytes, spec: Spec, folder: Path | None, ways: _Ways) -> list[Case]:
+def _cases(golden: Golden, data: bytes, fields: object, ways: _Ways) -> list[Case]:
     """Return the questions of a golden set; whatever each would be refused for is raised first."""
-    from hansard.rules.formats import AnySpec
     from hansard.runtime.golden import read
-    from hansard.runtime.inputs import read_fields
 
-    if not isinstance(spec, (AnySpec, Mapping)):  # a file is read once, and not for each line
-        found = read_fields(Path(spec))
-        spec = found if isinstance(found, dict) else spec
     called = Path(golden).name if isinstance(golden, (Path, str)) else "golden set"
 
     def specify(given: Mapping[str, Any]) -> AnySpec:
-        parsed = located(spec, folder, given)[0]
-        ways.check(parsed)
-        return parsed
+        found = stated(fields, "spec", given)
+        ways.check(found)
+        return found
 
     return read(data, called, specify, ways.collection)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from hansard.api.records import read_record
 from hansard.api.running import opened
-from hansard.api.specs import located
+from hansard.api.specs import allowed_in, fields_of, folder_in, stated
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -94,19 +94,21 @@ def ask_gate(
     from hansard.runtime.files import Files
     from hansard.runtime.gating import of_spec, record
 
-    stated = {
+    told = {
         "downside": downside,
         "confidence": confidence,
         "answer": {"file": answer} if isinstance(answer, Path) else answer,
         "contested": contested,
     }
-    given = {name: value for name, value in stated.items() if value is not None}
-    parsed, begin = located(spec, folder)
+    given = {name: value for name, value in told.items() if value is not None}
+    allowed = allowed_in(allow)
+    fields, where, begin = fields_of(spec, folder_in(folder))
+    parsed = stated(fields, where)
     if given:
         own = parsed.gate
         kept = {name: getattr(own, name) for name in own.model_fields_set} if own else {}
-        parsed, begin = located(spec, folder, {"gate": kept | given})
-    files = Files(begin, tuple(map(Path, allow)))
+        parsed = stated(fields, where, {"gate": kept | given})
+    files = Files(begin, allowed)
     if store is None:
         return of_spec(parsed, files, models)
     with opened(store, create=True) as shelf:

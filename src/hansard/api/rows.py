@@ -108,7 +108,7 @@ class Planned:
 def planned(
     specs: Rows,
     template: Spec | None,
-    folder: Path | str | None,
+    folder: Path | None,
     batch: str,
     mistakes: Mistakes,
 ) -> list[Planned]:

@@ -40,7 +40,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hansard.api.specs import located
+from hansard.api.specs import allowed_in, folder_in, located
 from hansard.errors import HansardError, OutputWarning, UsageError
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ async def run(
         "retention": retention,
     }
     stated = {name: value for name, value in given.items() if value is not None}
-    parsed, begin = located(spec, folder, stated)
+    allowed = allowed_in(allow)
+    parsed, begin = located(spec, folder_in(folder), stated)
     return await play(
         parsed,
         begin,
@@ -150,7 +151,7 @@ async def run(
         follow_up=follow_up,
         remand=remand,
         trust=trust,
-        allow=tuple(map(Path, allow)),
+        allow=allowed,
         models=models,
         tools=tools,
         policy=policy,
@@ -328,7 +329,7 @@ async def resume(
         found = await session.resume(
             shelf.find(debate),
             shelf,
-            allow=tuple(map(Path, allow)),
+            allow=allowed_in(allow),
             models=models,
             tools=tools,
             observe=observe,

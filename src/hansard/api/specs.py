@@ -54,24 +54,29 @@ the whole debate
 
 
 def located(
-    spec: Spec, folder: Path | str | None, given: Mapping[str, Any] | None = None
+    spec: Spec, folder: Path | None, given: Mapping[str, Any] | None = None
 ) -> tuple[AnySpec, Path | None]:
     """Return the spec, and the folder in which its relative file names begin.
 
-    That is `folder` where it is given, else the folder of the spec's own file, if
-    it has one. `given` are fields that stand in place of the spec's own. Raises
+    That is `folder` where it is given, as `folder_in` has it, else the folder of the spec's
+    own file, if it has one. `given` are fields that stand in place of the spec's own. Raises
     UsageError `spec.*`, and `batch.labels` where it says itself that it is a row of a batch: its
     debate would be taken for the one of that row, whatever else it says.
     """
     from hansard.rules.formats import AnySpec
 
     if isinstance(spec, AnySpec) and not given:
-        found, begin = spec, Path(folder) if folder is not None else None
-    else:
-        value, where, begin = fields_of(spec, folder)
-        found = parsed(value, where, given)
+        require_free(spec.labels, BATCH)
+        return spec, folder
+    value, where, begin = fields_of(spec, folder)
+    return stated(value, where, given), begin
+
+
+def stated(value: object, where: str, given: Mapping[str, Any] | None = None) -> AnySpec:
+    """Return the spec of these fields; raises UsageError as `located` does."""
+    found = parsed(value, where, given)
     require_free(found.labels, BATCH)
-    return found, begin
+    return found
 
 
 def require_free(labels: Iterable[str], *reserved: str) -> None:
@@ -81,7 +86,7 @@ def require_free(labels: Iterable[str], *reserved: str) -> None:
         raise UsageError("batch.labels", f"the label {taken} is reserved for batches; use another")
 
 
-def fields_of(spec: Spec, folder: Path | str | None) -> tuple[object, str, Path | None]:
+def fields_of(spec: Spec, folder: Path | None) -> tuple[object, str, Path | None]:
     """Return the fields of a spec as they stand, what they are called, and the folder of `located`.
 
     Raises UsageError `spec.*` for a file that cannot be read.
@@ -91,14 +96,14 @@ def fields_of(spec: Spec, folder: Path | str | None) -> tuple[object, str, Path 
     from hansard.runtime.files import folder_of
     from hansard.runtime.inputs import read_fields
 
-    begin = Path(folder) if folder is not None else None
     if isinstance(spec, AnySpec):
         fields = {name: getattr(spec, name) for name in (*spec.model_fields_set, "format")}
         spec = fields | ({"output_schema": spec.output_class} if spec.output_class else {})
     if isinstance(spec, Mapping):
-        return shaped(spec), "spec", begin
+        return shaped(spec), "spec", folder
     path = Path(spec)
-    return read_fields(path), path.name, folder_of(path) if begin is None else begin
+    own = folder_of(path)
+    return read_fields(path, own), path.name, own if folder is None else folder
 
 
 def parsed(value: object, where: str, given: Mapping[str, Any] | None = None) -> AnySpec:
@@ -125,8 +130,23 @@ def reachable(
     """Return the spec with what is `given` in place of its own, and the files it may name."""
     from hansard.runtime.files import Files
 
-    parsed, begin = located(spec, folder, given)
-    return parsed, Files(begin, tuple(map(Path, allow)))
+    allowed = allowed_in(allow)
+    parsed, begin = located(spec, folder_in(folder), given)
+    return parsed, Files(begin, allowed)
+
+
+def folder_in(folder: Path | str | None) -> Path | None:
+    """Return the folder where file names begin, as it is before the spec is read."""
+    from hansard.runtime.files import settled
+
+    return None if folder is None else settled(folder)
+
+
+def allowed_in(allow: Iterable[Path | str]) -> tuple[Path, ...]:
+    """Return the folders that a spec may read beside its own, as they are before it is read."""
+    from hansard.runtime.files import settled
+
+    return tuple(map(settled, allow))
 
 
 def estimate(

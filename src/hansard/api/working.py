@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hansard.api.running import opened
+from hansard.api.specs import allowed_in
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -96,7 +97,7 @@ async def work(
             jobs=jobs,
             models=models,
             tools=tools,
-            allow=tuple(map(Path, allow)),
+            allow=allowed_in(allow),
             tell=tell,
             look=look,
             observe=observe,

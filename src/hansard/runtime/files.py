@@ -79,8 +79,10 @@ class Files:
     """Where the file names of a spec begin, and what they may reach.
 
     `folder` is None for a spec that has none, such as a mapping; `allowed` are
-    the folders that the caller opens to the spec beside it. Where the folder is
-    not known to be the spec's own (`is_own`), it has to be allowed like any other.
+    the folders that the caller opens to the spec beside it: both without links, as
+    `settled` gives them before the spec is read. Who can write above one could else make
+    another of it while the spec's files are read. Where the folder is not known to be the
+    spec's own (`is_own`), it has to be allowed like any other.
     """
 
     folder: Path | None
@@ -143,9 +145,9 @@ class Files:
         return real
 
     def _reaches(self, real: Path) -> bool:
-        if any(real.is_relative_to(os.path.realpath(folder)) for folder in self.allowed):
+        if any(map(real.is_relative_to, self.allowed)):
             return True
-        own = Path(os.path.realpath(self.folder)) if self.folder and self.is_own else None
+        own = self.folder if self.is_own else None
         if own is None or not real.is_relative_to(own):
             return False
         return not any(part.startswith(".") for part in real.relative_to(own).parts)
@@ -160,24 +162,37 @@ def stored_files(folder: Path | None, store: Path | None, allowed: tuple[Path, .
     if folder is None or store is None:
         return Files(folder, allowed)
     known = [os.path.realpath(place) for place in (store, Path())]
-    real = Path(os.path.realpath(folder))
-    return Files(folder, allowed, is_own=any(map(real.is_relative_to, known)))
+    real = settled(folder)
+    return Files(real, allowed, is_own=any(map(real.is_relative_to, known)))
 
 
-def read_own(path: Path) -> bytes:
+def settled(folder: Path | str) -> Path:
+    """Return where a folder is now, without links: so it stays the one that its name meant."""
+    try:
+        return Path(os.path.realpath(folder))
+    except (OSError, ValueError, RecursionError):  # what is read there says why it cannot be
+        return Path(folder)
+
+
+def read_own(path: Path, folder: Path | None = None) -> bytes:
     """Return what the spec file `path` holds, which the caller names; it may be a pipe.
 
-    Raises UsageError `spec.unreadable` or `spec.file_size`.
+    It is read in its `folder` where that is known already. Raises UsageError
+    `spec.unreadable` or `spec.file_size`.
     """
-    with _told(path, "spec.unreadable"), path.open("rb", buffering=0) as file:
+    place = path if folder is None else folder / path.name
+    with _told(path, "spec.unreadable"), place.open("rb", buffering=0) as file:
         data = _bounded(file.fileno(), LIMITS["spec"])
     return check_size(data, path, "spec")
 
 
 def folder_of(path: Path) -> Path | None:
-    """Return the folder of a spec file; None where it is read from a pipe or another stream."""
-    is_stream = any(path.absolute().is_relative_to(place) for place in _STREAMS)
-    return path.parent if path.is_file() and not is_stream else None
+    """Return the folder of a spec file, without links; None where it is a pipe or a stream."""
+    try:
+        is_stream = any(path.absolute().is_relative_to(place) for place in _STREAMS)
+        return settled(path.parent) if path.is_file() and not is_stream else None
+    except OSError:  # whoever reads it says why that cannot be
+        return None
 
 
 def slip(name: str) -> str:

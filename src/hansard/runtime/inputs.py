@@ -60,9 +60,9 @@ _WRONG = {  # each `spec.invalid_value`
 }
 
 
-def read_fields(path: Path) -> object:
+def read_fields(path: Path, folder: Path | None = None) -> object:
     """Return what the YAML or JSON file of a spec holds; files it names are not read yet."""
-    return parse(decoded(read_own(path), path, "spec.unreadable"), path.name)
+    return parse(decoded(read_own(path, folder), path, "spec.unreadable"), path.name)
 
 
 def parse_spec(value: object, where: str, given: Mapping[str, object] | None = None) -> AnySpec:

@@ -11,7 +11,7 @@ import pytest
 from hansard.errors import UsageError
 from hansard.rules.spec_parts import Evidence
 from hansard.runtime import files
-from hansard.runtime.files import LIMITS, Files, folder_of, read_own
+from hansard.runtime.files import LIMITS, Files, folder_of, read_own, settled
 from hansard.runtime.inputs import read_evidence
 from hansard.verify.checks import MAX_DOCUMENTS
 from playing import spec_of
@@ -55,7 +55,8 @@ def refused(function, *args):
 
 
 def read(place, name, *allowed):
-    return Files(place / "spec", allowed).text(name, "document", "spec.unreadable")
+    found = Files(settled(place / "spec"), tuple(map(settled, allowed)))
+    return found.text(name, "document", "spec.unreadable")
 
 
 @pytest.mark.parametrize(
@@ -168,6 +169,17 @@ def test_what_is_no_regular_file_is_neither_opened_nor_waited_for(place, kind, o
     error = refused(read, place, path if own else "odd", Path("/dev"))
     assert error.code == "spec.file_kind"
     assert "not a regular file" in str(error)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "loop", "chain/0"])
+def test_a_folder_that_leads_nowhere_opens_nothing(place, name):
+    (place / "chain").mkdir()
+    for number in range(2_000):  # more than Python can follow
+        (place / "chain" / f"{number}").symlink_to(f"{number + 1}")
+    with pytest.raises(UsageError):
+        Files(settled(place / "spec" / name), (settled(place / name),)).text(
+            "secret", "document", "spec.unreadable"
+        )
 
 
 @pytest.mark.parametrize("swapped", ["folder", "file"])

@@ -266,7 +266,7 @@ def test_a_run_finds_its_files_again_from_anywhere(tmp_path, monkeypatch):
 
     with Store.open(f"sqlite:///{home}/h.db", create=True) as store:
         with pytest.raises(Stop):
-            asyncio.run(session.run(spec, store, Path(), observe=stop))
+            asyncio.run(session.run(spec, store, Path.cwd(), observe=stop))
         monkeypatch.chdir("/")
         (debate,) = store.debates()
         assert asyncio.run(session.resume(debate, store)).state.decision["decision"] == "release"

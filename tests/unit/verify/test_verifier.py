@@ -38,7 +38,7 @@ def bundle():
         max_rounds=2,
     )
     with Store.open("sqlite:///:memory:") as store:
-        asyncio.run(session.run(spec, store, Path(), models=dict.fromkeys(SEATS, model)))
+        asyncio.run(session.run(spec, store, Path.cwd(), models=dict.fromkeys(SEATS, model)))
         return store.bundle(store.debates()[0])
 
 
