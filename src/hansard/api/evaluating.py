@@ -87,9 +87,8 @@ async def evaluate(
         raise UsageError("eval.jobs", f"`jobs` is {jobs}; ask at least one question at once")
     data, collection = _read(golden, name)
     allowed = allowed_in(allow)
-    fields, where, begin = fields_of(
-        spec, folder_in(folder)
-    )  # a file is read once, not for each line
+    # A file is read once, and not for each line.
+    fields, where, begin = fields_of(spec, folder_in(folder))
     stated(fields, where, {"question": "The question of a line."})
     files = Files(begin, allowed)
     with (
