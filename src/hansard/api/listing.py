@@ -166,8 +166,8 @@ def caught_up(store: Store) -> Projection:
     rows = store.projection
     for behind in rows.behind():
         rows.write(behind, [_row(store, debate) for debate in behind.debates])
-    for gone in rows.gone():
-        rows.add([_row(store, debate) for debate in gone])
+    for missing in rows.missing():
+        rows.add([_row(store, debate) for debate in missing])
     return rows
 
 

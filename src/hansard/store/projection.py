@@ -6,7 +6,8 @@
   have new ones; `write` puts their rows and the place up to which they stand into one
   transaction, unless somebody else has done so in the meantime. So readers and writers need not
   know of each other, and whoever is killed leaves what was there before.
-- A debate of which no entry is left stands in no order, and gets its row apart: `gone`, `add`.
+- A debate of which no entry is left stands in no order, and gets its row apart, as does one whose
+  row somebody took out: `missing`, `add`.
 - A debate with new entries gets a new row, made from its whole record. So a text that was erased
   leaves the projection with the next row; `forget` takes it out at once.
 - Rows of another version of this module are thrown away.
@@ -29,8 +30,8 @@ _UNTIL = "SELECT version, position FROM projected_until"
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _PLACES = "SELECT place FROM projected WHERE debate = ?"
 _COUNTS = "SELECT (SELECT count(*) FROM heads), (SELECT count(*) FROM projected)"
-_GONE = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
-    (SELECT 1 FROM stored_events WHERE originator_id = debate) ORDER BY debate LIMIT ?"""
+_MISSING = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
+    (SELECT 1 FROM projected WHERE projected.debate = heads.debate) ORDER BY debate LIMIT ?"""
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
 
@@ -157,24 +158,36 @@ class Projection:
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
                     _replace(self._tables, c, behind.debates[row.debate], row)
 
-    def gone(self) -> Iterator[list[str]]:
-        """Yield debates that have no row, since no entry of them is left, some at a time."""
+    def missing(self) -> Iterator[list[str]]:
+        """Yield debates that have no row, some at a time.
+
+        No entry of them is left, or somebody took their rows out, as by restoring one table: a
+        batch would run them again, and pay for them.
+        """
         with guard_rows():
             ((debates, rows),) = self._tables.select(_COUNTS)
             after = UUID(int=0).hex if debates > rows else None  # to look for each takes long
-            while after and (found := self._tables.select(_GONE, after, _AT_ONCE)):
+            while after and (found := self._tables.select(_MISSING, after, _AT_ONCE)):
                 named = [id_of(row[0]) for row in found]
                 last = UUID(named[-1]).hex
                 _require(last > after)  # pages may lead back to one another
                 after = last
-                yield [debate for debate in named if not self._tables.select(_PLACES, debate)]
+                yield named
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Keep the rows of debates that are `gone`, before all that have a place."""
+        """Keep the rows of debates that are `missing`: those without a place before all others.
+
+        One that was made before the last entry is left out, as by `correct`.
+        """
+        place = f"SELECT min({self._tables.place}) FROM stored_events WHERE originator_id = ?"  # noqa: S608
         with guard_rows(), self._tables.transaction() as c:
+            select = self._tables.reading(c)
             for row in rows:
-                ((first,),) = self._tables.reading(c)("SELECT min(place) FROM projected")
-                _replace(self._tables, c, min(first or 0, 0) - 1, row)
+                if _is_late(select, row):
+                    continue
+                ((own,),) = select(place, UUID(row.debate).hex)
+                ((first,),) = select("SELECT min(place) FROM projected")
+                _replace(self._tables, c, min(first or 0, 0) - 1 if own is None else own, row)
 
     def correct(self, rows: Sequence[Row]) -> None:
         """Replace rows of debates whose records no longer say what they said.
@@ -184,7 +197,7 @@ class Projection:
         with guard_rows(), self._tables.transaction() as c:
             select = self._tables.reading(c)
             for row in rows:
-                if row.head and [(row.head,)] != [*map(tuple, select(_HEAD, UUID(row.debate).hex))]:
+                if _is_late(select, row):
                     continue
                 for place in _places_of(self._tables, c, row.debate):
                     _replace(self._tables, c, place, row)
@@ -417,6 +430,11 @@ def _is_time(at: object) -> bool:
 def _position(rows: Sequence[Any]) -> int:
     """Return up to where the rows stand; 0 where there are none, or of another version."""
     return next((row[1] for row in rows if row[0] == _VERSION), 0)
+
+
+def _is_late(select: Select, row: Row) -> bool:
+    """Say whether a row was made of a record before its last entry."""
+    return bool(row.head) and [(row.head,)] != [*map(tuple, select(_HEAD, UUID(row.debate).hex))]
 
 
 def _places_of(tables: Tables, c: Cursor, debate: str) -> list[int]:

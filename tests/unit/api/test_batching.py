@@ -304,6 +304,19 @@ def test_run_again_only_what_is_left_is_asked_for(store):
     assert third.asked == []
 
 
+@pytest.mark.parametrize("lost", ["place > 1", "TRUE"])
+def test_a_row_is_not_asked_again_whose_place_in_the_lists_is_lost(store, lost):
+    """As where somebody restored that one table from an older backup."""
+    ask = Asked()
+    first = run(questions("north", "south"), store, ask=ask)
+    assert hansard.batch_report(store, "one") == first
+    with store._recorder.transaction() as c:
+        c.execute(f"DELETE FROM projected WHERE {lost}", ())
+    assert run(questions("north", "south"), store, ask=ask) == first
+    assert len(ask.asked) == 2 * CALLS
+    assert hansard.batch_report(store, "one") == first
+
+
 def test_resuming_a_batch_opens_nothing(store):
     run(questions("north", "south"), store, ask=Asked("south"))
     again = Asked()

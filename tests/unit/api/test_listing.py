@@ -431,6 +431,25 @@ def test_a_debate_without_any_entry_is_in_every_list_and_leaves_it_restored(
     assert ids(store) == debates
 
 
+def test_rows_that_somebody_took_out_are_made_anew(store, debates, tmp_path, monkeypatch):
+    monkeypatch.setattr(projection, "_AT_ONCE", 2)
+    true = hansard.list_debates(store)
+    change(tmp_path, "DELETE FROM projected WHERE place > 1")
+    assert hansard.list_debates(store) == true
+
+
+def test_a_row_that_was_made_before_the_last_entry_is_not_put_in_the_place_of_a_lost_one(
+    store, tmp_path
+):
+    """A text may have been erased since, which would be found again."""
+    debate = play(store)
+    row = listing._row(store, debate)
+    hansard.hold(debate, store=store)
+    change(tmp_path, "DELETE FROM projected")
+    store.projection.add([row])
+    assert store.projection.find({}) == {}
+
+
 def test_a_table_by_another_definition_is_refused(store, debates, tmp_path):
     change(tmp_path, "DROP TABLE projected")
     change(tmp_path, "CREATE TABLE projected (place INTEGER PRIMARY KEY, debate TEXT)")
@@ -491,7 +510,8 @@ def test_texts_that_are_forgotten_are_in_no_file(store, tmp_path):
         c.execute("DELETE FROM blobs WHERE debate = ?", (debate.replace("-", ""),))
     change(tmp_path, "PRAGMA wal_checkpoint(TRUNCATE)")
     assert recorded > left() == 0
-    assert ids(store) == others
+    assert ids(store) == [debate, *others]  # it does not hold, with its texts gone: in every list
+    assert left() == 0
 
 
 def test_metrics_are_those_of_a_recount(store, debates):
