@@ -534,11 +534,13 @@ def read_manifest(text: bytes) -> tuple[dict[str, str], set[str]] | None:
     """Return the sums by name and the withheld names, or nothing where it is malformed."""
     sums: dict[str, str] = {}
     withheld: dict[str, str] = {}
-    for line in text.split(b"\n")[:-1]:
-        if found := re.fullmatch(rb"([0-9a-f]{64})  ([A-Za-z0-9./]+)", line):
+    for row in re.finditer(rb"(.*)\n", text):  # one by one: there may be millions
+        if found := re.fullmatch(rb"([0-9a-f]{64})  ([A-Za-z0-9./]+)", row[1]):
             sums[found[2].decode()] = found[1].decode()
-        elif found := re.fullmatch(rb"# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})", line):
+        elif found := re.fullmatch(rb"# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})", row[1]):
             withheld[found[1].decode()] = found[2].decode()
+        else:
+            return None
     again = [f"{sums[name]}  {name}\n" for name in sorted(sums)]
     again += [f"# withheld {name} {withheld[name]}\n" for name in sorted(withheld)]
     if "".join(again).encode() != text or sums.keys() & UNLISTED:
@@ -2191,12 +2193,10 @@ def read_policy(name: str, policies: Texts) -> Policy | None:
     note = read_note(data)
     if sha256(data) != name or note is None:
         return None
+    if note.text.count(b"\n") > 1 + MOST_POLICY_LINES:  # before it is split
+        return None
     first, *lines = note.text.split(b"\n")[:-1]
-    if (
-        first != b"hansard-policy/v1"
-        or len(lines) > MOST_POLICY_LINES
-        or any(one >= two for one, two in pairwise(lines))
-    ):
+    if first != b"hansard-policy/v1" or any(one >= two for one, two in pairwise(lines)):
         return None
     rules: dict[tuple[str, str], list[str]] = {}
     for line in lines:
@@ -4208,10 +4208,13 @@ def state_of(found: list[str], wanted: int) -> str:
 
 # ---------------------------------------------------------------- 21 report (§21)
 
-REPORT_HEAD = ("since", "until", "at")  # the lines after the first
-REPORT_LINE = re.compile(
-    r"number ([a-z0-9_.]{1,128}) ([1-9][0-9]{0,39})"
+REPORT_HEAD = re.compile(
+    r"hansard-report/v1\nsince (?P<since>\S+)\nuntil (?P<until>\S+)\nat (?P<at>\S+)\n"
+)
+REPORT_LINE = re.compile(  # the numbers stand first
+    r"(?:number ([a-z0-9_.]{1,128}) ([1-9][0-9]{0,39})"
     r"|debate ([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}) ([0-9a-f]{64})"
+    r")\n"
 )
 DAY_MS = 86_400_000
 
@@ -4221,30 +4224,31 @@ class Report:
 
     def __init__(self, data: bytes) -> None:
         self.note = read_note(data)
-        self.times: dict[str, str] = {}
+        start = self.note.text[:200].decode("ascii", "replace") if self.note else ""
+        head = REPORT_HEAD.match(start)
+        self.times = head.groupdict() if head else {}
+        self.begins = head.end() if head else 0
+        self.sound = head is not None and all(fits(time, "time") for time in self.times.values())
         self.numbers: dict[str, int] = {}
         self.heads: dict[str, str] = {}
-        self.sound = self.note is not None and self.read(self.note.text)
         self.counted: Counter[str] = Counter()
         self.found: dict[str, str] = {}  # the heads of the debates that were counted
 
-    def read(self, text: bytes) -> bool:
-        """Read the text; whether it is in its one spelling."""
-        lines = text.decode("ascii", "replace").split("\n")[1:-1]
-        for name, line in zip(REPORT_HEAD, lines, strict=False):
-            self.times[name] = line.removeprefix(f"{name} ")
-        for line in lines[3:]:
-            row = REPORT_LINE.fullmatch(line)
-            if row and row[1]:
+    def read(self) -> None:
+        """Read the rest: once the exports are read, since it may be as large as one of them."""
+        if not self.sound or self.note is None:
+            return
+        text, place, last = self.note.text.decode("ascii", "replace"), self.begins, (0, "")
+        for row in REPORT_LINE.finditer(text):
+            here = (1, row[1]) if row[1] else (2, row[3])
+            if row.start() != place or here <= last:
+                break
+            if row[1]:
                 self.numbers[row[1]] = int(row[2])
-            elif row:
+            else:
                 self.heads[row[3]] = row[4]
-        again = ["hansard-report/v1", *(f"{name} {time}" for name, time in self.times.items())]
-        again += [f"number {name} {self.numbers[name]}" for name in sorted(self.numbers)]
-        again += [f"debate {name} {self.heads[name]}" for name in sorted(self.heads)]
-        spelled_so = "".join(f"{line}\n" for line in again).encode() == text
-        times = [fits(time, "time") for time in self.times.values()]
-        return spelled_so and len(times) == len(REPORT_HEAD) and all(times)
+            place, last = row.end(), here
+        self.sound = place == len(text)
 
     def add(self, lines: Lines, walk: Walk, stands: str) -> None:
         """Count a record that holds, where it is of the time of the report."""
@@ -5409,6 +5413,7 @@ class Many:
             self.found.add(self.compare_hash(name, sha256(data)))
             try:
                 files = files_of(path, data)
+                del data  # nobody needs the zip beside its files
                 require_entries(files)
                 result = verify(files, *self.trust, report=self.report)
             except Refused as reason:
@@ -5456,6 +5461,8 @@ class Many:
         first, last = (time or None for time in self.times)
         broken, signed, signers = check_signatures(notes, self.trust[0], first, last, ended=False)
         self.found.add(broken)
+        if self.report:
+            self.report.read()
         reported = (
             self.report.signing(self.trust[0], self.times[1]) if self.report else Signing(True, "")
         )

@@ -1,13 +1,15 @@
 """The limits that are too large for the kit (FORMAT.md §10.2), and the memory that they take."""
 
 import json
+import string
 from dataclasses import replace
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
 
 import verify
-from conformance_kit.debates import decided
+from conformance_kit.debates import decided, under
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
 from conformance_kit.gate import answered
 from conformance_kit.limits import (
@@ -22,9 +24,10 @@ from conformance_kit.moderated import attacked, defended, moderating, proposed
 from conformance_kit.policed import JUDGED, held, served
 from conformance_kit.records import derived
 from conformance_kit.sources import taken, with_original
-from exporting import both
-from hansard.record import blob
+from exporting import APPROVAL, EXPORT, both
+from hansard.record import blob, note
 from hansard.record.bundle import MAX_EXPORT
+from hansard.record.note import MAX_NOTE
 from hansard.rules import spending, state
 from kit import STORED
 from measuring import peak
@@ -104,6 +107,31 @@ def test_a_name_that_many_answers_share_is_read_and_shown_as_far_as_it_counts(tm
         assert took <= 512 * MIB, name
 
 
+LINES = MAX_NOTE - 500  # bytes of a note, its head and signature aside
+
+
+def listing(lines):
+    """An export at the bound whose manifest has these lines."""
+    files = files_of(decided())
+    room = MAX_EXPORT - len(zip_of(seal(files, text=lines))) + len(ABOUT)
+    return zip_of(seal(files | {"VERIFY.md": bytes(room)}, text=lines))
+
+
+def ruled_by(lines):
+    """An export nearly at the bound whose policy has these lines."""
+    policy = note.sign(b"hansard-policy/v1\n" + lines, APPROVAL)
+    files = files_of(under(decided(), policy))
+    return zip_of(seal(files | {"VERIFY.md": bytes(MAX_EXPORT - len(zip_of(files)) - 10_000)}))
+
+
+def withholding():
+    """The lines of a manifest that lists nothing, and withholds as many names as it can."""
+    names = product(sorted("./" + string.digits + string.ascii_letters), repeat=4)
+    return "".join(
+        f"# withheld {''.join(name)} x\n" for name in islice(names, LINES // 18)
+    ).encode()
+
+
 FULL = [2 * MIB] * 10
 KEPT = [11_184_808] * 8  # bytes of base64, 24 less than there may be
 CASES = {
@@ -148,10 +176,51 @@ CASES = {
         [("4.size", 1)],
         1,
     ),
+    "a manifest of empty lines alone": (
+        lambda: listing(b"\n" * LINES), [("2.malformed", 0)], 1,
+    ),
+    "a policy of empty lines alone": (
+        lambda: ruled_by(b"\n" * LINES), [("10.policy", 1)], 1,
+    ),
+    "a policy that says one thing again and again": (
+        lambda: ruled_by(b"* model a\n" * (LINES // 10)), [("10.policy", 1)], 1,
+    ),
     "a call begun as entry 99,001": (
         lambda: zip_of(export(started(99_000))), [("15.ceiling", 99_001)], 1,
     ),
 }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_manifest_that_withholds_many_names_takes_little_memory(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(listing(withholding()))
+    for name, command in VERIFIERS.items():
+        _, out, took = peak(tmp_path, *command, str(path), "--json")
+        assert {row["code"] for row in json.loads(out)["findings"]} == {"2.unlisted"}, name
+        assert took <= 512 * MIB, name
+
+
+def counting():
+    """A report of as many numbers as it can have, of which none is that of the exports."""
+    head = "hansard-report/v1\nsince {0}\nuntil {0}\nat {0}\n".format("2026-10-01T00:00:00.000000Z")
+    names = product(sorted("_." + string.digits + string.ascii_lowercase), repeat=4)
+    rows = (f"number {''.join(name)} 1\n" for name in islice(names, LINES // 14))
+    return note.sign((head + "".join(rows)).encode(), EXPORT)
+
+
+@pytest.mark.slow
+def test_a_large_report_on_a_large_export(tmp_path):
+    folder, report = tmp_path / "folder", tmp_path / "report"
+    folder.mkdir()
+    (folder / "00000000-0000-4000-8000-000000000000.zip").write_bytes(listing(withholding()))
+    report.write_bytes(counting())
+    for name, command in VERIFIERS.items():
+        words = (*command, str(folder), "--report", str(report), "--json")
+        _, out, took = peak(tmp_path, *words)
+        codes = {row["code"] for row in json.loads(out.splitlines()[-1])["findings"]}
+        assert codes == {"1.record", "2.missing", "21.number"}, name
+        assert took <= 512 * MIB, name
 
 
 @pytest.mark.slow

@@ -12,12 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from conformance_kit import gate, limits, runner, sources
-from conformance_kit.exports import export, zip_of
-from exporting import summary
+from conformance_kit.debates import decided, under
+from conformance_kit.exports import export, files_of, seal, zip_of
+from exporting import APPROVAL, summary
 from hansard.api.records import read_export
 from hansard.api.trust import read_trust
 from hansard.page.read import verify_export
 from hansard.record import bundle as bundles
+from hansard.record import note
 from hansard.record.keys import parse_trust
 from hansard.report import reviews
 from kit import ROWS, case, export_files
@@ -102,6 +104,22 @@ def test_no_more_files_than_a_zip_can_count(node, tmp_path, monkeypatch):
     most, more = ask(node, questions, options=["--max-old-space-size=100"])
     assert most["findings"][0]["code"] == "2.missing"
     assert "is not an export" in more["error"]
+
+
+@pytest.mark.slow
+def test_lines_of_manifest_and_policy_are_not_all_held(node, tmp_path):
+    """As `tests/conformance/test_limits.py` asks the two other verifiers."""
+    lines = b"\n" * (note.MAX_NOTE - 500)
+    policy = note.sign(b"hansard-policy/v1\n" + lines, APPROVAL)
+    sealed = {
+        "2.malformed": seal(files_of(decided()), text=lines),
+        "10.policy": export(under(decided(), policy)),
+    }
+    for code, files in sealed.items():
+        (tmp_path / code).write_bytes(zip_of(files))
+    questions = [{"export": str(tmp_path / code)} for code in sealed]
+    found = ask(node, questions, options=["--max-old-space-size=100"])
+    assert [row["findings"][0]["code"] for row in found] == list(sealed)
 
 
 @pytest.mark.slow

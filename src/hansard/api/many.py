@@ -73,8 +73,7 @@ def verify_exports(
     data = read_file(Path(report), MAX_NOTE) if isinstance(report, (Path, str)) else report
     recount = None if data is None else Recount(data, trust)
     there = _look_around(path, trust, None if since is None else _kept(since, trust))
-    at = recount.report.at if recount and recount.report else None
-    start = partial(_zips, path, trust, at)
+    start = partial(_zips, path, trust, recount.at if recount else None)
     found = Gathering(trust, there, recount)
     return _gather(found, start, there.exports, jobs, each)
 

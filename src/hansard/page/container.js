@@ -138,21 +138,22 @@ const UNLISTED = ["SHA256SUMS", "SHA256SUMS.page", "report.html"];
 
 function checkManifest(files, note) {
 	const withheld = new Map(), sums = new Map();
-	const failed = (code) => ({ findings: [finding(code, 0)], listed: 0, withheld });
+	const failed = (code) =>
+		({ findings: [finding(code, 0)], listed: 0, withheld: new Map() });
 	if (!files.has("SHA256SUMS")) return failed("2.missing");
 	const text = note ? toText(note.text, false) : "";
-	for (const line of text.split("\n")) {
-		let found = /^([0-9a-f]{64})  ([A-Za-z0-9./]+)$/.exec(line);
-		if (found) sums.set(found[2], found[1]);
-		found = /^# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})$/.exec(line);
-		if (found) withheld.set(found[1], found[2]);
+	for (const [line] of text.matchAll(/[^\n]*\n/g)) { // one by one: there may be millions
+		const listed = /^([0-9a-f]{64})  ([A-Za-z0-9./]+)\n$/.exec(line);
+		const kept = /^# withheld ([A-Za-z0-9./]+) ([a-z0-9_]{1,64})\n$/.exec(line);
+		if (listed) sums.set(listed[2], listed[1]);
+		else if (kept) withheld.set(kept[1], kept[2]);
+		else return failed("2.malformed");
 	}
 	const again = [
 		...[...sums.keys()].sort().map((name) => `${sums.get(name)}  ${name}\n`),
 		...[...withheld.keys()].sort().map((name) => `# withheld ${name} ${withheld.get(name)}\n`),
 	].join("");
 	if (!note || again !== text || UNLISTED.some((name) => sums.has(name))) {
-		withheld.clear();
 		return failed("2.malformed");
 	}
 	const findings = [...withheld.keys()].sort().filter((name) => files.has(name)).map((name) =>

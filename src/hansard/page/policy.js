@@ -26,7 +26,8 @@ const OF_TEXTS = ["template", "schema", "tool", "persona", "instructions", "cont
 function readPolicy(name, policies) {
 	const bytes = policies.get(name) ?? new Uint8Array(), note = readNote(bytes);
 	if (!note || sha256(bytes) !== name) return null;
-	const [first, ...lines] = toText(note.text, false).split("\n").slice(0, -1), rules = new Map();
+	// No more of its lines than show that they are too many.
+	const [first, ...lines] = toText(note.text, false).split("\n", 1003).slice(0, -1), rules = new Map();
 	if (first !== "hansard-policy/v1" || lines.length > 1000) return null;
 	for (const [index, line] of lines.entries()) {
 		const found = /^(\*|[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)?) ([a-z_]+) ([!-~]+)$/.exec(line);

@@ -14,6 +14,7 @@ from hansard.errors import DataError
 from hansard.record.keys import TIME
 
 _HEAD = re.compile(rf"hansard-report/v1\nsince ({TIME})\nuntil ({TIME})\nat ({TIME})\n").match
+_LONGEST_HEAD = 200  # bytes, and more than it has
 _NUMBER = re.compile(r"number ([a-z0-9_.]{1,128}) ([1-9][0-9]{0,39})\n")
 _DEBATE = re.compile(
     r"debate ([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}) ([0-9a-f]{64})\n"
@@ -42,14 +43,19 @@ def write(found: Counted) -> bytes:
     return "".join(f"{line}\n" for line in lines).encode()
 
 
+def times(text: bytes) -> tuple[str, str, str] | None:
+    """Return `since`, `until` and `at` of a text whose rest is not looked at; None without them."""
+    head = _HEAD(text[:_LONGEST_HEAD].decode("ascii", "replace"))
+    return (head[1], head[2], head[3]) if head else None
+
+
 def parse(text: bytes) -> Counted:
     """Read a text; raises DataError `21.malformed` for anything but its one spelling."""
-    spelled = text.decode("ascii", "replace")
-    head = _HEAD(spelled)
+    spelled, head = text.decode("ascii", "replace"), times(text)
     if head:
         numbers = {name: int(value) for name, value in _NUMBER.findall(spelled)}
         heads = dict(_DEBATE.findall(spelled))
-        found = Counted(head[1], head[2], head[3], numbers, heads)
+        found = Counted(*head, numbers, heads)
         if write(found) == text:
             return found
     raise DataError("21.malformed", "the text is no periodic report, or not in its one spelling")

@@ -156,6 +156,8 @@ def parse(data: bytes) -> Policy:
         signed = note.parse(data)
     except DataError:
         raise DataError("policy.malformed", "the policy is not a signed note") from None
+    if signed.text.count(b"\n") > 1 + MOST_LINES:  # before it is split: there may be millions
+        raise _too_many()
     rows = signed.text.decode("ascii", "replace").split("\n")[1:-1]
     lines = tuple(map(read_line, rows))
     if write(lines) != signed.text:
@@ -185,6 +187,10 @@ def read_line(text: str) -> Line:
     return line
 
 
+def _too_many() -> DataError:
+    return DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
+
+
 def check(lines: Sequence[Line]) -> None:
     """Raise DataError `policy.malformed` for too many lines, or a term twice that stands once.
 
@@ -192,7 +198,7 @@ def check(lines: Sequence[Line]) -> None:
     """
     seen = set[tuple[str, str]]()
     if len(lines) > MOST_LINES:
-        raise DataError("policy.malformed", f"the policy has more than {MOST_LINES:,} lines")
+        raise _too_many()
     for line in lines:
         what = line.term
         if what == "metric":

@@ -6,7 +6,7 @@ Of each record a name is kept and no more, so memory does not grow with what the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -131,13 +131,13 @@ class Gathering:
         self._note: Note | None = None
         self._listed: Mapping[str, str] | None = None
         if folder:
-            self._take(*self._of_folder(folder))
+            self._take(self._of_folder(folder))
 
     def add(self, seen: Seen) -> Verified:
         """Take in one record, and return what is to be said of it."""
         result, level = seen.result, seen.result.level if seen.result else None
         self._caveats += bool(result and result.own_caveats)
-        self._take(*self._of_record(seen))
+        self._take(self._of_record(seen))
         if result and result.ok:
             self._first = max(self._first, seen.first or "")
             self._last = max(self._last, seen.last or "")
@@ -146,7 +146,7 @@ class Gathering:
         if self._report and seen.part:
             self._report.add(seen.part)
         if self._folder and seen.sha256:
-            self._take(*self._hashed(seen.name, seen.sha256))
+            self._take(self._hashed(seen.name, seen.sha256))
         record = Verified(name=seen.name, error=seen.error, level=level, result=result)
         self._counts[record.verdict] += 1
         self._levels.add(level)
@@ -157,10 +157,10 @@ class Gathering:
         signings = list(self._signings())
         for code, _, signing in signings:
             if signing.forged:
-                self._take(finding(code, 0, found=signing.forged, name=signing.forged))
+                self._take([finding(code, 0, found=signing.forged, name=signing.forged)])
         reported = self._report.signing(self._last) if self._report else None
         if self._report and reported:
-            self._take(*self._report.findings(reported))
+            self._take(self._report.findings(reported))
         findings = sorted(
             self._findings, key=lambda row: (row.seq, row.check, row.code, row.message)
         )
@@ -178,8 +178,8 @@ class Gathering:
             findings=findings,
         )
 
-    def _take(self, *findings: Finding) -> None:
-        for found in findings:
+    def _take(self, findings: Iterable[Finding]) -> None:
+        for found in findings:  # one by one: there may be a million
             self._found[found.check] += 1
             if self._found[found.check] <= MOST_LISTED:
                 self._findings.append(found)
@@ -203,7 +203,7 @@ class Gathering:
         if not check or not check.whole or seen.name != own:
             return False
         found = list(check_export(check, seen.name, seen.entries, result))
-        self._take(*found)
+        self._take(found)
         self._compared += tag(result.debate or "") in check.heads
         return check.anchored and not (found or check.findings)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import reduce
+from contextlib import suppress
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 from hansard import vocabulary
@@ -18,6 +19,7 @@ from hansard.record import periodic
 from hansard.record.bundle import Bundle
 from hansard.record.keys import Signing, Trust, who_signed
 from hansard.record.line import line_hash
+from hansard.record.note import Note
 from hansard.record.periodic import Counted
 from hansard.rules.events import Event, parse
 from hansard.rules.replay import policy_of
@@ -99,23 +101,30 @@ class Recount:
         self._trust = trust
         self._numbers = Counter[str]()
         self._heads = dict[str, str]()
-        self.report: Counted | None = None
-        try:
+        self._note: Note | None = None
+        with suppress(DataError):
             self._note = notes.parse(data)
-            self.report = periodic.parse(self._note.text)
+        self._times = periodic.times(self._note.text) if self._note else None
+        self.at = self._times and self._times[2]
+
+    @cached_property
+    def report(self) -> Counted | None:
+        """What the report says: read once all records are counted, since it may be large itself."""
+        try:
+            return periodic.parse(self._note.text) if self._note else None
         except DataError:
-            pass
+            return None
 
     def add(self, part: Part) -> None:
         """Take in one record, where it is of the time of the report."""
-        said = self.report
-        if said and said.since <= part.opened_at < said.until and part.debate not in self._heads:
+        since, until, _ = self._times or ("", "", "")
+        if since <= part.opened_at < until and part.debate not in self._heads:
             self._heads[part.debate] = part.head
             self._numbers.update(part.numbers)
 
     def signing(self, last: str) -> Signing:
         """Say who signed the report: nobody did before `last`, the last entry that it covers."""
-        if self.report is None:
+        if self.report is None or self._note is None:
             return Signing(False, vocabulary.words("signers")["unread"])
         at = self.report.at
         return who_signed(self._note, "export", self._trust, at, max(at, last))

@@ -91,6 +91,8 @@ def test_the_narrowest_scope_that_has_a_term_decides():
 
 def test_it_may_have_a_thousand_lines():
     assert len(read(*(f"* model m{n}" for n in range(1_000))).lines) == 1_000
+    with pytest.raises(DataError, match="more than 1,000 lines"):  # one that is drafted, too
+        policy.check([Line("*", "model", f"m{n}") for n in range(1_001)])
 
 
 def test_what_is_required_adds_up():
