@@ -164,6 +164,22 @@ def test_a_fault_has_a_class_and_is_one_request(serve, monkeypatch, name, fault)
     assert "secret" not in str(error)
 
 
+def test_a_name_that_no_view_could_repeat_is_no_reply(serve):
+    """Ten replies by a model whose name has 14 MB would make a record that nobody could read."""
+    shape = SHAPES["chat"]
+    serve(lambda body: shape.said('{"vote": "yes"}') | {"model": "m" * 1_001}, shape)
+    with pytest.raises(ModelError, match="malformed"):
+        ask(asked(max_tokens=90), model=shape.model)
+
+
+def test_an_id_of_a_request_that_no_view_could_repeat_is_none(serve):
+    shape = SHAPES["chat"]
+    body = json.dumps(shape.said('{"vote": "yes"}')).encode()
+    serve(lambda _: Raw(body=body, headers={shape.request_id: "r" * 1_001}), shape)
+    (done,) = ask(asked(max_tokens=90), model=shape.model)
+    assert done.request_id is None
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_server_is_told_what_may_be_unpacked(serve, name):
     shape = SHAPES[name]

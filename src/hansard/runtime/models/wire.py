@@ -37,7 +37,7 @@ from hansard.rules.fields import CallError, Parameters, Structured
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
-from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
+from hansard.runtime.models.base import MAX_NAME, Closing, Completion, ModelError, Request, Wire
 from hansard.runtime.models.bodies import Held
 from hansard.runtime.models.envelope import envelope, refers
 from hansard.runtime.models.form import ASKED, Form, as_asked, name_for
@@ -197,7 +197,7 @@ class WireModel(ABC):
         found = (words(exchange.headers.get(name)) for name in _REQUEST_IDS)
         return Wire(
             status=exchange.status,
-            request_id=next(filter(None, found), None),
+            request_id=next((name for name in found if name and len(name) <= MAX_NAME), None),
             sent_as_rendered=as_rendered,
             sent=None if as_rendered else exchange.sent.decode(errors="replace"),
         )
