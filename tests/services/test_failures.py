@@ -76,6 +76,12 @@ FAULTS = {
         lambda shape: Raw(body=b"{}", headers={"content-encoding": "gzip"}),
         "server_error", "malformed", 200, None,
     ),
+    "nothing, packed": (
+        lambda shape: Raw(
+            status=429, body=b"", headers={"content-encoding": "gzip", "retry-after": "7"}
+        ),
+        "rate_limited", "http-429", 429, 7.0,
+    ),
     "packed twice": (
         packed(lambda body: gzip.compress(gzip.compress(body)), "gzip, gzip"),
         "server_error", "malformed", 200, None,
@@ -189,11 +195,26 @@ def test_a_server_is_told_what_may_be_unpacked(serve, name):
     assert headers["accept-encoding"] == "gzip, deflate"
 
 
-@pytest.mark.parametrize("packing", ["gzip", "x-gzip", "deflate", "identity", ""])
-def test_a_reply_is_unpacked(serve, packing):
+def without_a_frame(body):
+    """As some servers read `deflate`."""
+    packing = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packing.compress(body) + packing.flush()
+
+
+@pytest.mark.parametrize(
+    ("packing", "way"),
+    [
+        ("gzip", gzip.compress),
+        ("x-gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", without_a_frame),
+        ("identity", bytes),
+        ("", bytes),
+    ],
+)
+def test_a_reply_is_unpacked(serve, packing, way):
     shape = next(iter(SHAPES.values()))
-    ways = {"gzip": gzip.compress, "x-gzip": gzip.compress, "deflate": zlib.compress}
-    serve(lambda body: packed(ways.get(packing, bytes), packing)(shape), shape)
+    serve(lambda body: packed(way, packing)(shape), shape)
     (done,) = ask(asked(max_tokens=90), model=shape.model)
     assert done.text == '{"vote": "yes"}'
 

@@ -79,7 +79,7 @@ def unpacked(data: bytes, packings: Sequence[str]) -> bytes:
     b'{}'
     """
     named = [name for name in packings if name not in ("", "identity")]
-    if not named:
+    if not named or not data:  # some servers say how nothing is packed
         return data
     if len(named) > 1 or named[0] not in _WAYS:
         raise ValueError("packed in a way that nobody asked for")
