@@ -103,13 +103,21 @@ def examine_beside(path: Path) -> None:
 
     SQLite follows links and waits for pipes. It also deletes the file that a rollback journal
     names as its super-journal (https://sqlite.org/atomiccommit.html): such a journal is left
-    only where several databases were written at once, which Hansard never does. Raises OSError
-    and DataError `store.beside`.
+    only where several databases were written at once, which Hansard never does. And it deletes the
+    write-ahead log of a database that is missing or empty, with all that stands in the log alone.
+    Raises OSError and DataError `store.beside` or `store.lost`.
     """
     real = Path(os.path.realpath(path))  # SQLite names these files after what a link leads to
     store = real.stat() if real.exists() else None
-    for end in ("-wal", "-shm"):
-        _own(Path(f"{real}{end}"), store)
+    log = Path(f"{real}-wal")
+    logged = _own(log, store)
+    if logged and logged.st_size and not (store and store.st_size):
+        raise DataError(
+            "store.lost",
+            f"{real} is missing or empty, and what was recorded last stands in {log}: put the file "
+            "back, or restore both from a copy; to begin a new store there, move the log away",
+        )
+    _own(Path(f"{real}-shm"), store)
     journal = Path(f"{real}-journal")
     if not _own(journal, store):
         return

@@ -255,6 +255,23 @@ def test_a_log_that_was_deleted_is_named(shelf, gone):
     assert read(url) == [], "whoever deletes the count goes on with what is left"
 
 
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("emptied", [True, False])
+def test_a_log_whose_store_is_missing_or_empty_is_kept(shelf, emptied, create):
+    """SQLite deletes it, and with it what a killed process stored; so nothing is opened."""
+    shelf.fill(3)
+    url = died(shelf)
+    path = shelf.path.parent / "left" / "h.db"
+    path.with_name("h.db-wal").chmod(0o600)
+    path.rename(away := path.with_name("away"))
+    if emptied:
+        path.touch()
+    code = code_of(Store.open, url, create=create)
+    assert code == ("store.lost" if emptied or create else "store.missing")
+    away.replace(path)
+    assert read(url) == [DEBATE]
+
+
 def test_a_log_that_was_folded_into_the_store_by_anybody_is_not_missed(shelf):
     shelf.fill(3)
     url = died(shelf)
