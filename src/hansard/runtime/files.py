@@ -17,6 +17,7 @@ in an error's sentence, but for short keys of a script (`slip`).
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,22 +56,13 @@ _PASS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 _WALKS = os.open in os.supports_dir_fd
 # What lies there is a stream or the kernel's: a spec that is read from there has no folder.
 _STREAMS = ("/dev", "/proc")
-# Variables that name a file of the caller's which holds a key, a token or a passphrase: of all
-# that the libraries of providers, of PostgreSQL and of telemetry read.
-_KEY_FILES = (
-    "HANSARD_PASSPHRASE_FILE",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "AWS_SHARED_CREDENTIALS_FILE",
-    "AWS_CONFIG_FILE",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    "PGPASSFILE",
-    "PGSERVICEFILE",
-    "PGSSLKEY",
-    "OTEL_EXPORTER_OTLP_CLIENT_KEY",
-    "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
-    "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY",
-)
+# Words in the names of variables that name a file of the caller's with a key, a token or a
+# passphrase. Libraries of providers, of PostgreSQL and of telemetry read dozens, and more with each
+# release, so they are told by their names (`AWS_CREDENTIAL_FILE`, `NETRC`, `PGSERVICEFILE`).
+_NAMES_KEYS = re.compile(
+    "AUTH|CONFIG|CRED|IDENTITY|KEY|NETRC|PASS|SECRET|SERVICEFILE|TOKEN", re.IGNORECASE
+).search
+_KEY_FOLDERS = ("CLOUDSDK_CONFIG", "ANTHROPIC_CONFIG_DIR", "AWS_LOGIN_CACHE_DIRECTORY")
 _KERNEL = ("/proc", "/sys")  # such as the environment of this process: no spec may name it
 
 
@@ -241,7 +233,11 @@ def decoded(data: bytes, name: object, code: str) -> str:
 
 def _is_secret(real: Path) -> bool:
     """Say whether a path without links leads to the caller's keys, or to their passphrase."""
-    if any(_is_file(real, file) for file in filter(None, map(os.environ.get, _KEY_FILES))):
+    named = (value for name, value in os.environ.items() if _NAMES_KEYS(name))
+    if any(_is_file(real, value) for value in named if value):
+        return True
+    folders = map(os.environ.get, _KEY_FOLDERS)
+    if any(_is_below(real, Path(_spelled_out(folder))) for folder in folders if folder):
         return True
     try:
         home = Keyring.default_folder()
@@ -253,9 +249,13 @@ def _is_secret(real: Path) -> bool:
 def _is_file(real: Path, other: str) -> bool:
     """Say whether a path leads to the file that a variable names, by whichever of its names."""
     try:  # AWS's library reads `~` and `$NAME` in it
-        return real.samefile(os.path.expandvars(os.path.expanduser(other)))  # noqa: PTH111 - without a home, too
+        return real.samefile(_spelled_out(other))
     except OSError:  # there is no such file
         return False
+
+
+def _spelled_out(name: str) -> str:
+    return os.path.expandvars(os.path.expanduser(name))  # noqa: PTH111 - without a home, too
 
 
 def _is_below(real: Path, folder: Path) -> bool:

@@ -353,6 +353,10 @@ def test_what_the_kernel_shows_is_no_file_whatever_is_allowed(place, name):
         "OTEL_EXPORTER_OTLP_CLIENT_KEY",
         "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY",
         "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY",
+        "AWS_CREDENTIAL_FILE",
+        "BOTO_CONFIG",
+        "ANTHROPIC_IDENTITY_TOKEN_FILE",
+        "NETRC",
     ],
 )
 def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkeypatch, variable):
@@ -368,6 +372,22 @@ def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkey
         assert refused(read, place, "pass").code == "spec.file_keys"
     monkeypatch.setenv(variable, "nowhere")
     assert read(place, "pass") == SECRET
+
+
+@pytest.mark.parametrize(
+    "variable", ["CLOUDSDK_CONFIG", "ANTHROPIC_CONFIG_DIR", "AWS_LOGIN_CACHE_DIRECTORY"]
+)
+def test_a_folder_of_keys_that_the_environment_names_belongs_to_them(place, monkeypatch, variable):
+    (place / "spec" / "cloud" / "in").mkdir(parents=True)
+    for name in ("cloud/default.json", "cloud/in/token"):
+        (place / "spec" / name).write_text(SECRET)
+    monkeypatch.setenv("HOME", str(place))
+    for spelled in (str(place / "spec" / "cloud"), "~/spec/cloud"):
+        monkeypatch.setenv(variable, spelled)
+        for name in ("cloud/default.json", "cloud/in/token"):
+            assert refused(read, place, name).code == "spec.file_keys"
+    monkeypatch.setenv(variable, "nowhere")
+    assert read(place, "cloud/default.json") == SECRET
 
 
 def test_a_chain_of_links_longer_than_python_can_follow_is_refused(place):
