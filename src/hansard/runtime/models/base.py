@@ -7,7 +7,7 @@ an event of the record, and the engine makes it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from math import isnan
@@ -26,7 +26,6 @@ from hansard.verify.checks import MAX_REPLY
 
 R = TypeVar("R")
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
-MAX_NAME = 1_000  # characters of a model or an id: an entry holds it, and views repeat it
 MAX_TOOL_CALLS = 100  # in one reply
 LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
@@ -88,7 +87,6 @@ class Completion:
         known = [text for text in (self.sent, *names) if text is not None]
         for text in (self.text, *known, *asked):
             _check_text(text)
-        _check_names(names)
         if len(self.text.encode()) > MAX_REPLY:  # a verifier reads no longer one
             raise ValueError(f"a reply has at most {MAX_REPLY} bytes")
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
@@ -105,11 +103,6 @@ class Completion:
         for count in (*counts, self.status):
             if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
                 raise ValueError(f"a token count is a whole number up to {MAX_TOKENS}")
-
-
-def _check_names(names: Iterable[str | None]) -> None:
-    if any(len(name) > MAX_NAME for name in names if name is not None):
-        raise ValueError(f"the name of a model and an id have at most {MAX_NAME} characters")
 
 
 def _check_text(text: object) -> None:

@@ -37,12 +37,13 @@ from hansard.rules.fields import CallError, Parameters, Structured
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
-from hansard.runtime.models.base import MAX_NAME, Closing, Completion, ModelError, Request, Wire
+from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
 from hansard.runtime.models.bodies import Held
 from hansard.runtime.models.envelope import envelope, refers
 from hansard.runtime.models.form import ASKED, Form, as_asked, name_for
 from hansard.runtime.models.reading import status_error, wait_of, words
 
+MAX_NAME = 1_000  # characters of a model or an id, in a server's words: views repeat it
 MAX_VALUES = 20_000  # in a response: a vendor's library makes objects of thousands of bytes of them
 _REQUEST_IDS = (
     "x-request-id",
@@ -211,12 +212,21 @@ class WireModel(ABC):
             wait = wait_of(exchange.headers)
             raise status_error(exchange.status, retry_after=wait, wire=wire)
         try:
-            return replace(as_asked(self.read(_object(exchange.body)), form), **vars(wire))
+            said = as_asked(self.read(_object(exchange.body)), form)
+            _check_names(said)
+            return replace(said, **vars(wire))
         except ModelError as error:
             raise ModelError(error.kind, error.detail, wire=wire) from None
         except (LookupError, TypeError, AttributeError, ValueError):
             # Not what the dialect says; or what no text holds, or too much of something.
             raise ModelError("server_error", "malformed", wire=wire) from None
+
+
+def _check_names(said: Completion) -> None:
+    """Raise ValueError for a long name: a dozen replies would make a record that nobody reads."""
+    names = (said.model, said.response_id, said.fingerprint)
+    if any(len(name) > MAX_NAME for name in names if name is not None):
+        raise ValueError(f"the name of a model and an id have at most {MAX_NAME} characters")
 
 
 def mapped(message: Message) -> parts.ModelMessage:
