@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hansard.record.policy import Policy
     from hansard.report.batched import Batch, BatchRow
     from hansard.report.formats import AnyResult
+    from hansard.rules.formats import AnySpec
     from hansard.runtime.budget import Budget
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
@@ -238,12 +239,13 @@ async def _checked(
     from hansard.store.rows import BAD
 
     work: list[_Piece | BatchRow] = []
+    texts: dict[object, object] = {}
     more = {name: value for name, value in given.items() if name != "policy"}
     for row in rows:
         try:
             debate = before.get(row.row)
             if debate is None:
-                work.append(await _piece(row, store, given, limit, queue))
+                work.append(await _piece(row, store, given, limit, queue, texts))
             else:
                 left = _kept(store, row.row, debate, more, queue)
                 if isinstance(left, _Piece):
@@ -262,7 +264,12 @@ async def _checked(
 
 
 async def _piece(
-    wanted: Planned, store: Store, given: Mapping[str, Any], limit: int | None, queue: int | None
+    wanted: Planned,
+    store: Store,
+    given: Mapping[str, Any],
+    limit: int | None,
+    queue: int | None,
+    texts: dict[object, object],
 ) -> _Piece:
     """Return a debate that can be opened; raises what `run` would, and `batch.unpriced`."""
     from hansard.runtime import session
@@ -270,6 +277,7 @@ async def _piece(
     checked = await session.check(
         wanted.spec, store, wanted.folder, **given, elsewhere=queue is not None
     )
+    spec = _sharing(checked.spec, texts)
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
         said = (
@@ -280,16 +288,34 @@ async def _piece(
 
     def run(told: Told) -> Awaitable[AnyResult]:
         return play(
-            checked.spec, wanted.folder, store=store, follow_up=None, remand=None, trust=None,
+            spec, wanted.folder, store=store, follow_up=None, remand=None, trust=None,
             observe=lambda event: told(event["debate"]), told=True, **given,
         )  # fmt: skip
 
     async def enqueue(told: Told) -> None:
-        told(await session.enqueue(checked.spec, store, wanted.folder, queue or 0, **given))
+        told(await session.enqueue(spec, store, wanted.folder, queue or 0, **given))
 
     said_of_it = tuple((found.code, found.message) for found in checked.warnings)
     start = run if queue is None else enqueue
     return _Piece(wanted.row, start, most or 0, warnings=said_of_it)
+
+
+def _sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
+    """Return a spec that has what its documents hold in common with those that came before.
+
+    A thousand rows may be about one document, of which each would keep a copy until it is run.
+    """
+    evidence = [
+        row.model_copy(
+            update={
+                name: texts.setdefault(held, held)
+                for name in ("text", "taken")
+                if (held := getattr(row, name, None)) is not None
+            }
+        )
+        for row in spec.evidence
+    ]
+    return spec.model_copy(update={"evidence": evidence})
 
 
 # Running them

@@ -19,6 +19,7 @@ from hansard.rules.formats import SPECS
 from hansard.runtime import session
 from hansard.store import tampering
 from instant import GUARD
+from measuring import traced
 
 PRICE = {"python:ask": {"input": "1.00", "output": "1.00"}}  # micro-dollars a token
 PANEL = {
@@ -302,6 +303,21 @@ def test_run_again_only_what_is_left_is_asked_for(store):
     third = Asked()
     run(questions("north", "south", "east"), store, ask=third)
     assert third.asked == []
+
+
+def test_rows_about_one_document_hold_one_copy_of_it(store, tmp_path):
+    (tmp_path / "memo.md").write_text("so it is " * 20_000)
+    asked = questions(*map(str, range(40)))
+    rows = [(name, row | {"evidence": ["memo.md"]}) for name, row in asked.items()]
+    rows.append(("bad", {"question": "Why?", "evidence": ["none.md"]}))
+
+    def check(*some):
+        ((code, _),) = mistakes(lambda: run(dict(some), store, folder=tmp_path))
+        assert code == "spec.evidence_missing"
+
+    check(rows[-1])  # what is made once
+    few, many = (traced(lambda some=some: check(*some))[1] for some in (rows[-3:], rows))
+    assert many < few + 20 * 180_000
 
 
 @pytest.mark.parametrize("lost", ["place > 1", "TRUE"])
