@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import shutil
 from contextlib import redirect_stderr
@@ -21,8 +22,9 @@ from cli_support import (
     write_format,
 )
 from exporting import tool
-from hansard.cli.console import _Console, fields, table_of
+from hansard.cli.console import _Console, document, fields, table_of
 from hansard.cli.summary import _whole
+from measuring import traced
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m[red]loud[/red] :smile: \u202egnp.exe\r[link=x]\u2066"
 SPELLED = "<U+001B>]0;owned<U+0007><U+001B>[2J<U+009B>31m[red]loud[/red] :smile: <U+202E>gnp"
@@ -76,6 +78,16 @@ def test_in_a_pipe(hansard, hostile, args):
     assert done.code == 0
     assert_inert(done.out)
     assert_inert(done.err)
+
+
+@pytest.mark.parametrize("char", ["\x9b", "漢", "\U0001f600"])
+def test_json_takes_little_memory_beside_itself(char):
+    """A string was made of each character that is not ASCII: 150 bytes for each."""
+    many = 400_000
+    text, most = traced(lambda: document({"text": char * many}))
+    assert json.loads(text) == {"text": char * many}
+    assert_inert(text)
+    assert most < 30 * many
 
 
 @pytest.mark.parametrize("command", ["run", "estimate"])

@@ -1,5 +1,6 @@
 """The first five minutes: `demo`, and `init` edited into a debate of one's own."""
 
+import errno
 import json
 import re
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import yaml
 import hansard as library
 from cli_support import files, only_debate, process, write_debate
 from formats import NAMES
+from hansard.cli import demo as cli_demo
 from hansard.record import blob
 from hansard.rules.events import parse
 from hansard.rules.formats import SPECS
@@ -43,6 +45,16 @@ def test_demo(hansard):
     assert "verify.py says  ALTERED" in done.out
     assert done.err == ""
     assert files() == []
+
+
+def test_demo_says_that_there_is_no_room_for_its_files(hansard, monkeypatch):
+    def full(**_):
+        raise OSError(errno.EFBIG, "File too large")
+
+    monkeypatch.setattr(cli_demo, "TemporaryDirectory", full)
+    done = hansard("demo")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("[system.temporary]\n")
 
 
 def test_demo_fails_where_a_forgery_is_not_caught(hansard, monkeypatch):

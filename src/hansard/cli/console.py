@@ -31,6 +31,7 @@ _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 # Where spreadsheets begin a cell that they run: also behind what some take for its end. To those
 # that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too.
 _FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?=[=+\-@＝＋－＠])")
+_PIECE = 1 << 16  # characters
 _CELLS = 20  # of a bar
 _INSET = 2  # columns by which the rest of a line stands further in than the line
 _UNBOUNDED = 1_000_000  # columns, where nobody looks at a width
@@ -133,15 +134,18 @@ def document(found: BaseModel | Mapping[str, Any]) -> str:
     """
     require_room(found)
     row = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
-    text = json.dumps(row, indent=2, ensure_ascii=False)
-    return _BEYOND_ASCII.sub(_escaped, text)
+    return _inert_json(json.dumps(row, indent=2, ensure_ascii=False))
 
 
 def compact(found: BaseModel) -> str:
     """Return one line of JSON, of the many that `--json` prints of many records."""
-    return _BEYOND_ASCII.sub(
-        _escaped, json.dumps(found.model_dump(mode="json"), ensure_ascii=False)
-    )
+    return _inert_json(json.dumps(found.model_dump(mode="json"), ensure_ascii=False))
+
+
+def _inert_json(text: str) -> str:
+    """Return JSON with what acts escaped, a piece at a time: `sub` keeps a string of each match."""
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return "".join(_BEYOND_ASCII.sub(_escaped, piece) for piece in pieces)
 
 
 def table_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

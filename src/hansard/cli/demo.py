@@ -21,6 +21,7 @@ from hansard.cli.running import until_closed
 from hansard.cli.starting import write_example
 from hansard.cli.summary import outcome
 from hansard.cli.verifying import print_findings, print_verification
+from hansard.errors import on_disk
 from hansard.report.safe import one_line
 from hansard.store import tampering  # a forger does not ask the library
 
@@ -47,7 +48,9 @@ def demo() -> None:
     Exit codes: 0 all forgeries were caught; 1 one was not.
     """
     out = console()
-    with TemporaryDirectory(prefix="hansard-demo-") as name:
+    with on_disk():
+        temporary = TemporaryDirectory(prefix="hansard-demo-")
+    with temporary as name:
         folder = Path(name)
         write_example(folder / "example")
         record = _debate(out, folder / "example" / "debate.yaml", folder / "hansard.db")
