@@ -93,6 +93,7 @@ LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 MOST_LISTED = 1_000  # findings of a check; the others count all the same
+MOST_SAID = 1 << 23  # characters of kept checkpoints that are listed together (§19)
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
 LARGEST_ORIGINAL, LARGEST_ORIGINALS = 11_184_812, 89_478_488  # bytes of base64: the same
@@ -3428,7 +3429,7 @@ class Kept:
     def __init__(self, kept: Iterable[bytes], since: Checkpoint | None, own: Checkpoint) -> None:
         self.kept, self.since, self.origin = iter(kept), since, own.origin
         self.notes = {own.size: own.data}
-        self.broken, self.compared, self.listed = 0, 0, 0
+        self.broken, self.compared, self.listed, self.said = 0, 0, 0, 0
         self.next = self.read()
 
     def read(self) -> Checkpoint | None:
@@ -3472,10 +3473,11 @@ class Kept:
 
     def unfit(self, kept: Checkpoint, edge: "Edge") -> Iterator[Finding]:
         """Yield that a checkpoint does not fit; there may be a million."""
-        self.listed += 1
-        if self.listed <= MOST_LISTED:
+        said = kept.data.decode()
+        self.listed, self.said = self.listed + 1, self.said + len(said)
+        if self.listed <= MOST_LISTED and self.said <= MOST_SAID:
             found = edge.root().hex() if kept.size == edge.size else None
-            yield finding("17.kept", kept.size, kept.data.decode(), found)
+            yield finding("17.kept", kept.size, said, found)
 
 
 class Edge:
@@ -3504,7 +3506,7 @@ class Edge:
         return found
 
 
-IN_MEMORY = 1 << 26  # bytes of heads, until they are on disk
+IN_MEMORY = 1 << 24  # bytes of heads, until they are on disk
 
 
 @contextmanager
@@ -5516,7 +5518,7 @@ class Many:
         if not self.counts["ALTERED"]:
             if not self.register or not self.register.whole:
                 yield "register not checked"
-            elif absent := self.register.opened - self.registered:
+            elif (absent := self.register.opened - self.registered) > 0:
                 opened = many(self.register.opened, "record")
                 yield f"{absent} of {opened} of the register are not here"
         if self.since and not self.register:

@@ -300,7 +300,7 @@ class Gathering:
         if None not in self._levels:
             if not check or not check.whole:
                 yield words["register"]
-            elif absent := check.opened - self._compared:
+            elif (absent := check.opened - self._compared) > 0:
                 records = vocabulary.many(check.opened, "record")
                 yield vocabulary.fill(words["absent"], absent=absent, records=records)
         if self._folder.since is not None and not check:

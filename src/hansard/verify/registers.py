@@ -25,11 +25,12 @@ from hansard.verify.findings import Finding, Verification, finding
 from hansard.verify.register import signed_by_log
 
 MOST_LISTED = 1000  # findings of the checkpoints that were kept: there may be a million
+MOST_SAID = 1 << 23  # characters of these checkpoints together: each may have 65,536
 
 Read = Callable[[int], bytes]  # the next line with its LF, of at most so many bytes
 
 _ROW = struct.Struct("<64sq")  # a head, and the number of the row before it about its record
-_IN_MEMORY = 1 << 26  # bytes of rows, until they are on disk
+_IN_MEMORY = 1 << 24  # bytes of rows, until they are on disk
 
 
 class Heads:
@@ -206,7 +207,7 @@ class Walk:
         self.compared = 0
         self.whole = True
         self._origin, self._since = origin, since
-        self._kept, self._listed = iter(kept), 0
+        self._kept, self._listed, self._said = iter(kept), 0, 0
         self._next = next(self._kept, None)
         self._notes = {own.head.size: own.data.decode()} if own else {}
 
@@ -262,8 +263,8 @@ class Walk:
         self._find("17.origin", 0, since.head.origin, self._origin)
 
     def _unfit(self, head: Head, said: str) -> None:
-        self._listed += 1
-        if self._listed <= MOST_LISTED:
+        self._listed, self._said = self._listed + 1, self._said + len(said)
+        if self._listed <= MOST_LISTED and self._said <= MOST_SAID:
             found = self.edge.root().hex() if head.size == self.edge.size else None
             self._find("17.kept", head.size, said, found)
 

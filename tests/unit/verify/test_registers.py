@@ -170,6 +170,15 @@ def test_every_checkpoint_that_was_kept_is_compared():
     assert len(many.findings) == MOST_LISTED
 
 
+def test_no_more_checkpoints_are_listed_than_fit(monkeypatch):
+    """A thousand of 64 KB take 130 MB, beside the largest export."""
+    wrong = checkpoint([*LINES[:1], Line(1, "opened", tag("c"), "1" * 64)])
+    for module in (registers, tool):
+        monkeypatch.setattr(module, "MOST_SAID", 3 * len(wrong))
+    assert len(look(kept=[wrong] * 3).findings) == 3
+    assert len(look(kept=[wrong] * 9).findings) == 3
+
+
 def since(lines, **given):
     return read_kept(checkpoint(lines, **given), TRUST)
 
