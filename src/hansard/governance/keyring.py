@@ -196,7 +196,14 @@ class Keyring:
         """Return the passphrase that is set or, where `words` ask for one, that is given."""
         file = os.environ.get("HANSARD_PASSPHRASE_FILE")
         if file:
-            return files.read_secret(Path(file)).rstrip(b"\r\n") or None
+            found = files.read_secret(Path(file)).rstrip(b"\r\n")
+            if words and not found:  # a new key would not be encrypted, and nobody would know
+                raise UsageError(
+                    "key.passphrase",
+                    f"{file}, which HANSARD_PASSPHRASE_FILE names, is empty: write the passphrase "
+                    "into it, or do not set the variable",
+                )
+            return found or None
         given = os.environ.get("HANSARD_PASSPHRASE", "")
         if not given and words and self._ask:
             given = self._ask(words, new)

@@ -329,6 +329,18 @@ def public_pem(private):
     return private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
+@pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\n"])
+def test_an_empty_passphrase_from_a_file_makes_no_key(ring, monkeypatch, tmp_path, data):
+    """It would not be encrypted, and whoever set the variable would think that it is."""
+    (file := tmp_path / "passphrase").write_bytes(data)
+    file.chmod(0o600)
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(file))
+    with pytest.raises(UsageError, match="is empty") as caught:
+        ring.signer("export")
+    assert caught.value.code == "key.passphrase"
+    assert ring.public("export") is None
+
+
 def test_the_public_half_of_a_key_that_is_held_elsewhere(ring):
     held = keys.generate()
     key = ring.adopt("export", public_pem(held))
