@@ -110,9 +110,9 @@ class Files:
             )
         begin = self.folder if isinstance(name, str) and self.folder else Path()
         real = Path(os.path.realpath(begin / name, strict=True))
-        if _is_secret(real):
+        if by := _told_secret_by(real):
             raise UsageError(
-                "spec.file_keys", f"{name} belongs to your keys, which no spec may read"
+                "spec.file_keys", f"{name} belongs to your keys (by {by}), which no spec may read"
             )
         if is_in_use(real):
             raise UsageError(
@@ -231,19 +231,19 @@ def decoded(data: bytes, name: object, code: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _is_secret(real: Path) -> bool:
-    """Say whether a path without links leads to the caller's keys, or to their passphrase."""
-    named = (value for name, value in os.environ.items() if _NAMES_KEYS(name))
-    if any(_is_file(real, value) for value in named if value):
-        return True
-    folders = map(os.environ.get, _KEY_FOLDERS)
-    if any(_is_below(real, Path(_spelled_out(folder))) for folder in folders if folder):
-        return True
+def _told_secret_by(real: Path) -> str | None:
+    """Return the variable by which a path without links leads to keys of the caller's, if any."""
+    for name, value in os.environ.items():
+        if value and _NAMES_KEYS(name) and _is_file(real, value):
+            return name
+        if value and name in _KEY_FOLDERS and _is_below(real, Path(_spelled_out(value))):
+            return name
     try:
         home = Keyring.default_folder()
     except UsageError:  # nobody can tell where it would be: there is none
-        return False
-    return real.is_relative_to(os.path.realpath(home)) or _is_below(real, home)
+        return None
+    is_inside = real.is_relative_to(os.path.realpath(home)) or _is_below(real, home)
+    return "HANSARD_HOME" if is_inside else None
 
 
 def _is_file(real: Path, other: str) -> bool:

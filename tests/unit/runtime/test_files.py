@@ -363,7 +363,9 @@ def test_a_file_of_keys_that_the_environment_names_belongs_to_them(place, monkey
     (place / "spec" / "pass").write_text(SECRET)
     assert read(place, "pass") == SECRET
     monkeypatch.setenv(variable, str(place / "spec" / "pass"))
-    assert refused(read, place, "pass").code == "spec.file_keys"
+    error = refused(read, place, "pass")
+    assert error.code == "spec.file_keys"
+    assert f"belongs to your keys (by {variable})" in str(error)
     (place / "spec" / "other").hardlink_to(place / "spec" / "pass")
     assert refused(read, place, "other").code == "spec.file_keys"
     monkeypatch.setenv("HOME", str(place))
