@@ -105,6 +105,14 @@ def test_allowed_folders_are_read(hansard, beside):
     assert SECRET in shown.out
 
 
+@pytest.mark.parametrize("command", ["run", "estimate", "gate"])
+def test_a_folder_without_a_name_is_not_the_working_directory(hansard, beside, command):
+    """As `--allow "$UNSET"` gives one."""
+    done = hansard(command, "debate.yaml", "--allow", "")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("[spec.allow]\n")
+
+
 def test_keys_are_not_evidence_whatever_is_allowed(hansard, beside, home):
     assert hansard("keys", "make", "export").code == 0
     write_debate(VOTES, **named("evidence", str(home / "keys" / "export.pem")))

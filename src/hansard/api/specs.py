@@ -143,10 +143,19 @@ def folder_in(folder: Path | str | None) -> Path | None:
 
 
 def allowed_in(allow: Iterable[Path | str]) -> tuple[Path, ...]:
-    """Return the folders that a spec may read beside its own, as they are before it is read."""
+    """Return the folders that a spec may read beside its own, as they are before it is read.
+
+    Raises UsageError `spec.allow` for an empty name, which would be the working directory.
+    """
     from hansard.runtime.files import settled
 
-    return tuple(map(settled, allow))
+    folders = tuple(allow)
+    if "" in folders:
+        said = (
+            "a folder that the spec may read has no name, as where a variable is not set: name it"
+        )
+        raise UsageError("spec.allow", said)
+    return tuple(map(settled, folders))
 
 
 def estimate(

@@ -41,7 +41,6 @@ def allow_option(command: F) -> F:
     return click.option(
         "--allow",
         metavar="DIR",
-        type=click.Path(path_type=Path),
         multiple=True,
         help="Let the spec name files in DIR too, hidden ones included; may be repeated. "
         "Otherwise it reaches only its own folder.",

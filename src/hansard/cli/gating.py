@@ -47,7 +47,7 @@ def gate(
     record: bool,
     as_json: bool,
     models: Path | None,
-    allow: tuple[Path, ...],
+    allow: tuple[str, ...],
 ) -> None:
     """Say whether the debate that SPEC describes is advised.
 

@@ -54,7 +54,7 @@ def policy() -> None:
     required=True,
     help="Write the draft to this new file.",
 )
-def init_policy(spec: Path | None, format_: str, allow: tuple[Path, ...], output: Path) -> None:
+def init_policy(spec: Path | None, format_: str, allow: tuple[str, ...], output: Path) -> None:
     """Write a policy to be edited: strict values, and today's prompt templates.
 
     Exit codes: 0 written; 2 there is no such spec, or FILE cannot be written.
@@ -90,7 +90,7 @@ def approve(
     file: Path | None,
     spec: Path | None,
     format_: str,
-    allow: tuple[Path, ...],
+    allow: tuple[str, ...],
     output: Path,
     trial: tuple[str, ...],
     override: str | None,
@@ -163,9 +163,7 @@ def _tried(trial: tuple[str, ...]) -> list[hansard.Record]:
 @click.option("--spec", type=_FILE, help="Print the prompts that this spec uses.")
 @_FORMAT
 @allow_option
-def show_policy(
-    file: Path | None, spec: Path | None, format_: str, allow: tuple[Path, ...]
-) -> None:
+def show_policy(file: Path | None, spec: Path | None, format_: str, allow: tuple[str, ...]) -> None:
     """Print what the policy FILE says or, without FILE, the prompt templates.
 
     `hansard policy check` says who signed a policy. Whether it is revoked, your trust
@@ -231,7 +229,7 @@ def diff(one: Path, other: Path) -> None:
 @click.option("--spec", type=_FILE, help="Check this spec: its prompts, seats and limits.")
 @_FORMAT
 @allow_option
-def check(file: Path, spec: Path | None, format_: str, allow: tuple[Path, ...]) -> None:
+def check(file: Path, spec: Path | None, format_: str, allow: tuple[str, ...]) -> None:
     """Check that FILE is validly signed and allows a spec, or approves today's prompts.
 
     Exit codes: 0 both hold; 1 something is not allowed; 2 the signature is not valid
