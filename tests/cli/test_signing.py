@@ -20,7 +20,7 @@ from exporting import APPROVAL, EXPORT, LOG, STRANGER, TOOL_FILE, approved, run_
 from formats import NAMES
 from hansard import private
 from hansard.export.write import export as write_export
-from hansard.record import note
+from hansard.record import bundle, note
 from hansard.record.bundle import Bundle, pack, unpack
 from hansard.runtime.models.scripted import ScriptedModel
 from hansard.store import tampering
@@ -356,6 +356,13 @@ def test_keys_are_shown_made_rotated_and_revoked(hansard, home):
     assert (revoked.code, revoked.out) == (0, f"revoked {rotated.out}")
     assert_refused(hansard("keys", "revoke", "export"), "key.missing")
     assert hansard("keys", "make", "nonsense").code == 2
+
+
+def test_what_no_verifier_would_read_is_not_exported(hansard, debate, monkeypatch):
+    """Its recipient would be told that it is altered."""
+    monkeypatch.setattr(bundle, "MAX_EXPORT", 10_000)
+    assert_refused(hansard("export", debate, "-o", "large.zip"), "export.size")
+    assert not Path("large.zip").exists()
 
 
 def test_what_a_rotated_key_signed_before_still_counts(hansard, zipped, debate):

@@ -308,15 +308,11 @@ def _zip(work: _Work, debate: str, under: bytes | None) -> bytes:
     """Return the export of a debate; raises DataError where there is none, and UsageError."""
     from hansard.api.records import read_record
     from hansard.api.registering import prove
-    from hansard.record.bundle import MAX_EXPORT
 
     record = read_record(work.store, debate)
     if work.log:
         record = prove(work.store, record, work.log, under=under)
-    data = record.export(work.signer)
-    if len(data) > MAX_EXPORT:
-        raise DataError("export.size", f"the export of {debate} has more than {MAX_EXPORT:,} bytes")
-    return data
+    return record.export(work.signer)
 
 
 def _stands(path: Path) -> UsageError:

@@ -188,13 +188,20 @@ class Record:
         all texts of a kind (`evidence`, `originals`, `personas`), or of a seat (`seat:ann`).
         What rests on them cannot be checked; `preview_withholding` says what that is.
 
-        Raises DataError `record.altered`; UsageError `withhold.text`, `withhold.reason`.
+        Raises DataError `record.altered`, and `export.size` for one that no verifier would read;
+        UsageError `withhold.text`, `withhold.reason`.
         """
         from hansard.export.withholding import withheld
         from hansard.export.write import export
+        from hansard.record.bundle import MAX_EXPORT
 
         self._hold()
-        return export(self.bundle, signer, withheld(self.events, self.bundle.blobs, withhold or {}))
+        left = withheld(self.events, self.bundle.blobs, withhold or {})
+        data = export(self.bundle, signer, left)
+        if len(data) > MAX_EXPORT:
+            said = f"the export of {self.debate} has more than {MAX_EXPORT:,} bytes"
+            raise DataError("export.size", f"{said}, the most that a verifier reads")
+        return data
 
     def preview_withholding(self, withhold: Mapping[str, str]) -> Withholding:
         """Say what an export without these texts would be; nothing is signed with your key.

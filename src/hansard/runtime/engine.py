@@ -16,6 +16,7 @@ from copy import deepcopy
 from hashlib import sha256
 from typing import Any
 
+from hansard.record.bundle import MAX_EXPORT
 from hansard.record.policy import Approved
 from hansard.rules import spending, steps
 from hansard.rules.calls import Call, Calls
@@ -31,6 +32,7 @@ from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.flights import Flight, Flights
 from hansard.runtime.models.base import (
+    MAX_TEXT,
     Completion,
     Model,
     ModelError,
@@ -42,11 +44,15 @@ from hansard.runtime.models.base import (
 from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, nothing, server_of
-from hansard.runtime.recording import Recording
+from hansard.runtime.recording import Recording, Stop
 from hansard.runtime.tools import Tool, use
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
+# Bytes of a record after which nobody is asked any more: what is in flight by then has room in
+# what a store reads, and the record, if it is one reply or a few, in an export.
+MOST_RECORDED = MAX_EXPORT - (1 << 25)
+FULL = "The record is nearly as large as an export may be."
 
 
 class Engine:
@@ -78,6 +84,7 @@ class Engine:
         self.raised: tuple[str, BaseException] | None = None  # the first: its step, and what
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._asked: tuple[ToolCall, ...] = ()  # the tools that the last reply asks for
+        self._given: dict[str, int] = {}  # characters that tools gave for a call
         timeout = state.spec["timeout_ms"]
         self._calling: Flights[CallStartedData, Completion] = Flights(clock, timeout)
         self._using: Flights[ToolCalledData, tuple[str, bool]] = Flights(clock, timeout)
@@ -171,6 +178,8 @@ class Engine:
 
     async def _ask(self, due: Ask) -> None:
         """Make the calls that may be made now, and wait until one ends or another may be made."""
+        if self._journal.size > MOST_RECORDED:
+            self._recording.stop = self._recording.stop or Stop(FULL)
         wanted = [] if self._recording.stop else due.steps
         if wanted and (refused := self._refusal(wanted[0])):
             self._recording.add(refused)
@@ -420,6 +429,11 @@ class Engine:
                     self._returned(called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
+        given = self._given.get(called["call"], 0) + len(result)
+        if given > MAX_TEXT:  # of all tools that one reply asks for
+            result, ok = "the result is too long", False
+        else:
+            self._given[called["call"]] = given
         data = {"call": called["call"], "number": called["number"], "ok": ok}
         self._recording.add(Fact("tool.returned", data | {"result": self._journal.blob(result)}))
 

@@ -33,6 +33,7 @@ class Journal:
 
     def __init__(self, store: Store, chain: Chain, clock: Clock) -> None:
         self.texts: dict[str, str] = {}  # of the whole record, by name
+        self.size = 0  # bytes of its entries and texts
         self.on_stored: Callable[[], None] = lambda: None  # everything added is stored by then
         self._store, self._chain, self._clock = store, chain, clock
         self._now = clock.timeline(chain.at)
@@ -56,6 +57,7 @@ class Journal:
         """Keep a text under a salt that it has already."""
         name, file = blob.pack(text, salt)
         self._blobs.append((name, file))
+        self.size += len(file)
         self.texts[name] = text
         return {"sha256": name}
 
@@ -82,6 +84,7 @@ class Journal:
         now = self._now() if at is None else at
         event, line = self._chain.add(fact.type, cast(dict[str, Any], fact.data), now)
         self._lines.append((fact.type, line))
+        self.size += len(line)
         return cast(Event, event)
 
     def attach(

@@ -386,6 +386,7 @@ def taken_up(
     chain = Chain(debate, seq=len(events), prev=end, at=at)
     journal = Journal(store, chain, clock)
     journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
+    journal.size = sum(map(len, (*bundle.lines, *bundle.blobs.values())))
     recording = Recording(journal, events, observe=observe, progress=progress)
     recording.policy = policy_of(recording.state.opened, bundle.policies)
     return bundle, recording

@@ -6,7 +6,18 @@ import asyncio
 
 import pytest
 
-from hansard import SeatError, Stop, UsageError, open_store, read_record, run, run_sync, stop_sync
+from hansard import (
+    SeatError,
+    Stop,
+    UsageError,
+    open_store,
+    read_record,
+    resume_sync,
+    run,
+    run_sync,
+    stop_sync,
+)
+from hansard.runtime import engine
 from hansard.verify.verifier import verify
 
 SPEC = {
@@ -61,6 +72,36 @@ def test_wherever_a_hook_stops_it_the_debate_ends(seq):
         else:
             assert found.status == "complete", "what was started ended, and decided it"
             assert cuts == []
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_record_that_is_nearly_full_ends_with_what_stands(monkeypatch, begun):
+    """One that grew beyond what a store reads could neither be resumed nor shown: it was lost."""
+    asked = []
+
+    def split(request):
+        asked.append(request.call)
+        vote = "release" if request.speaker == "ann" else "revise"
+        return {"stance": "s", "rationale": "r" * 5_000, "vote": vote}
+
+    def leave(event):
+        if begun and event["type"] == "call.answered":
+            raise Broken
+
+    with open_store("sqlite:///:memory:") as store:
+        if begun:
+            with pytest.raises(SeatError):
+                run_sync(SPEC, models={"seat": split}, store=store, observe=leave)
+        monkeypatch.setattr(engine, "MOST_RECORDED", 9_000)
+        if begun:
+            (debate,) = store.debates()
+            found = resume_sync(debate, models={"seat": split}, store=store)
+        else:
+            found = run_sync(SPEC, models={"seat": split}, store=store)
+        checked(store, found.debate)
+        assert len(asked) == len(SPEC["debaters"])
+        assert (found.status, found.truncated.by) == ("truncated", None)
+        assert found.truncated.reason == engine.FULL
 
 
 def test_after_a_stop_nobody_is_asked_again():

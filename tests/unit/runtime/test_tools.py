@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 import instant
 from hansard.errors import SeatError, ToolWarning, UsageError
-from hansard.runtime import session
+from hansard.runtime import engine, session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
 from hansard.runtime.notation import MAX_VALUES
@@ -331,6 +331,16 @@ def test_a_tool_that_hangs_is_given_up_and_the_turn_goes_on(table, kind):
     assert table.text(by_number[1]["result"]) == "the tool did not answer in time"
     assert (by_number[1]["ok"], by_number[2]["ok"]) == (False, True)
     assert all(turn.heard for turn in state.turns)
+    assert table.verified().findings == []
+
+
+def test_tools_of_one_reply_give_no_more_together_than_one_may(table, monkeypatch):
+    """A server asks for a hundred of them in one reply."""
+    monkeypatch.setattr(engine, "MAX_TEXT", 100)
+    model = asking(*[("look", "{}")] * 3)
+    table.play("judged", model, use={"look": lambda: "x" * 50}, max_rounds=1)
+    given = [("the result is too long", False), *[("x" * 50, True)] * 2]
+    assert sorted(results(table)) == given
     assert table.verified().findings == []
 
 
