@@ -634,8 +634,8 @@ def test_a_job_that_cannot_be_put_back_ends_no_worker_and_is_taken_out(url, rows
             rows,
         )
     found = work(url)
-    assert found[-1] == ("d0", "closed", None)
-    assert set(found[:-1]) == {(None, "unopened", "queue.job")}
+    found.remove(("d0", "closed", None))  # a dead worker's job is looked for meanwhile
+    assert set(found) == {(None, "unopened", "queue.job")}
     assert not servers.sql(url, f"{_WORK} AND scheduled_at IS DISTINCT FROM 'infinity'")
 
 
