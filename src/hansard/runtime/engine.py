@@ -49,8 +49,8 @@ from hansard.runtime.tools import Tool, use
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
-# Bytes of a record after which nobody is asked any more: what is in flight by then has room in
-# what a store reads, and the record, if it is one reply or a few, in an export.
+# Bytes of a record after which nobody is asked any more. Replies that are in flight by then still
+# have room in what a store reads of a debate, and a few of them in what an export may have.
 MOST_RECORDED = MAX_EXPORT - (1 << 25)
 FULL = "The record is nearly as large as an export may be."
 
