@@ -429,11 +429,12 @@ class Engine:
                     self._returned(called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
-        given = self._given.get(called["call"], 0) + len(result)
-        if given > MAX_TEXT:  # of all tools that one reply asks for
-            result, ok = "the result is too long", False
-        else:
-            self._given[called["call"]] = given
+        if ok:
+            given = self._given.get(called["call"], 0) + len(result)
+            if given > MAX_TEXT:  # of all tools that one reply asks for
+                result, ok = "the result is too long", False
+            else:
+                self._given[called["call"]] = given
         data = {"call": called["call"], "number": called["number"], "ok": ok}
         self._recording.add(Fact("tool.returned", data | {"result": self._journal.blob(result)}))
 
