@@ -27,6 +27,15 @@ from support import argued, example
 
 MODEL = "python:bot"
 BASE = {name: row.least for name, row in PLAYED.items()}
+PANEL = {  # as a spec that is given to the library: four calls
+    "format": "panel",
+    "question": "Why?",
+    "agents": 2,
+    "rounds": 1,
+    "convergence_check": False,
+    "resolution": "similar",
+    "model": "python:ask",
+}
 POSITIONS = [{"id": f"p{n}", "label": label, "stance": f"We {label}."} for n, label in enumerate(
     ("build", "buy", "wait"), 1
 )]  # fmt: skip

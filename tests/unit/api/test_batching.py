@@ -20,17 +20,9 @@ from hansard.runtime import session
 from hansard.store import tampering
 from instant import GUARD
 from measuring import traced
+from playing import PANEL
 
 PRICE = {"python:ask": {"input": "1.00", "output": "1.00"}}  # micro-dollars a token
-PANEL = {
-    "format": "panel",
-    "question": "Why?",
-    "agents": 2,
-    "rounds": 1,
-    "convergence_check": False,
-    "resolution": "similar",
-    "model": "python:ask",
-}
 CALLS = 4  # of such a debate: two agents, their drafts and one revision
 
 

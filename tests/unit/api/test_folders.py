@@ -14,16 +14,10 @@ import hansard
 from hansard import UsageError
 from hansard.runtime import inputs
 from hansard.runtime.files import read_own
+from playing import PANEL
 
-SPEC = {
-    "format": "panel",
-    "question": "Why?",
-    "agents": 2,
-    "rounds": 1,
-    "convergence_check": False,
-    "resolution": "similar",
+SPEC = PANEL | {
     "options": ["yes", "no"],
-    "model": "python:ask",
     "evidence": [{"id": "memo", "file": "memo.txt"}],
 }
 GOLDEN = [{"question": "Is it?", "label": "yes"}]
