@@ -125,7 +125,7 @@ def _written_parts(data: bytes, most: int) -> io.BytesIO:
 
 
 def _bodies(container: zipfile.ZipFile, most: int) -> dict[str, bytes]:
-    """Return the XML parts of a DOCX by name; of two of one name, programs read either.
+    """Return the XML parts of a DOCX by name; two of one name are damage, for programs differ.
 
     A part is never read beyond the size that the zip states of it, so that size is its bound.
     """

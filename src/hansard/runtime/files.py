@@ -162,7 +162,7 @@ def settled(folder: Path | str) -> Path:
     """Return where a folder is now, without links: so it stays the one that its name meant."""
     try:
         return Path(os.path.realpath(folder))
-    except (OSError, ValueError, RecursionError):  # what is read there says why it cannot be
+    except (OSError, ValueError, RecursionError):  # reading a file there will say what is wrong
         return Path(folder)
 
 
@@ -183,7 +183,7 @@ def folder_of(path: Path) -> Path | None:
     try:
         is_stream = any(path.absolute().is_relative_to(place) for place in _STREAMS)
         return settled(path.parent) if path.is_file() and not is_stream else None
-    except OSError:  # whoever reads it says why that cannot be
+    except OSError:  # reading the file will say what is wrong
         return None
 
 
