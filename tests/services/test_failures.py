@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import gzip
 import json
 import threading
+import time
 import zlib
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -15,8 +18,8 @@ import pytest
 
 from hansard.errors import SeatError
 from hansard.runtime import session
-from hansard.runtime.models import bodies, client
-from hansard.runtime.models.base import LONGEST_WAIT, Completion, ModelError
+from hansard.runtime.models import bodies, client, wire
+from hansard.runtime.models.base import LONGEST_WAIT, Completion, ModelError, Wire
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.models.reading import wait_of
 from hansard.runtime.models.wire import Exchange, WireModel
@@ -248,6 +251,60 @@ def test_what_calls_hold_counts_together(monkeypatch):
     other.hold(100)
     with pytest.raises(bodies.TooLarge):  # such as what a thread still reads of a call given up
         one.hold(1)
+
+
+def held(size):
+    """The kinds of object that hold so long a text of one letter, or would until they are freed."""
+    texts = (str, bytes, bytearray)
+    found = ((row, part) for row in gc.get_objects() for part in gc.get_referents(row))
+    long = ((row, part) for row, part in found if type(part) in texts and len(part) > size)
+    return [
+        type(row).__name__
+        for row, part in long
+        if part.count("z" if isinstance(part, str) else b"z") >= size
+    ]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_nothing_that_was_sent_stays_in_memory(serve, name):
+    """Not even until garbage is collected: a hundred long prompts would come before that."""
+    shape, size = SHAPES[name], 5_000
+    faults = ["", "server error", "hang-up", "no object"]
+    told = [FAULTS[fault][0](shape) if fault else shape.said('{"vote": "yes"}') for fault in faults]
+    server = serve(lambda _body: told.pop(0), shape)
+    watches = []
+
+    async def go():
+        opened: Any = open_model(shape.model)
+        for _ in faults:
+            request = asked([("user", "z" * size)], max_tokens=90)
+            watches.append(request.watch)
+            with suppress(ModelError):
+                await opened.complete(request)
+        await opened.aclose()
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(go())
+        server.raw.clear()
+        until = time.monotonic() + GUARD
+        while (found := held(size)) and time.monotonic() < until:  # a thread ends a little later
+            time.sleep(0.1)
+        assert found == []
+    finally:
+        gc.enable()
+    assert [row.look().status for row in watches] == [200, 500, None, 200]
+
+
+def test_a_prompt_longer_than_any_model_reads_is_not_sent(serve, monkeypatch):
+    shape = SHAPES["chat"]
+    monkeypatch.setattr(wire, "MAX_PROMPT", 100)
+    server = serve(lambda body: shape.said('{"vote": "yes"}'), shape)
+    assert ask(asked([("user", "x" * 98), ("user", "é")], max_tokens=90), model=shape.model)
+    with pytest.raises(ModelError, match=r"client_error \(too-large\)") as caught:
+        ask(asked([("user", "x" * 99), ("user", "é")], max_tokens=90), model=shape.model)
+    assert (len(server.bodies), caught.value.wire) == (1, Wire())
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -43,7 +43,7 @@ from hansard.runtime.models.base import (
 )
 from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
-from hansard.runtime.pacing import Pace, Release, nothing, server_of
+from hansard.runtime.pacing import Pace, Release, server_of
 from hansard.runtime.recording import Recording, Stop
 from hansard.runtime.tools import Tool, use
 from hansard.version import __version__
@@ -186,18 +186,18 @@ class Engine:
             return
         started: list[tuple[Step, Call, Release]] = []
         for step in wanted:
-            release = self._turn_of(step)
-            if release is None:
+            if not self._may_go(step):
                 continue
             call = self._start(step, is_first=step is wanted[0])
             if call is None:
-                release()
                 break
+            release = self._pace.take(call.data["model"], call.size)
             if self._servers[step.speaker].left_ms(self._clock.monotonic()):
                 release()
                 self._not_asked(call.data)
             else:
                 started.append((step, call, release))
+        self._pace.settle()
         await self._begin(started)
         self._close_lost_tools()
         over = self.state.cut or self._recording.broken or self._recording.stop
@@ -229,25 +229,25 @@ class Engine:
         }
         return steps.refusal(self.state, step.id, self._approved, found)
 
-    def _turn_of(self, step: Step) -> Release | None:
-        """Return the release of a place for the call, or None where the call has to wait."""
+    def _may_go(self, step: Step) -> bool:
+        """Say whether the call has a place, and need not wait."""
         if self._time_left() == 0:
-            return nothing  # no call will be made
+            return True  # no call will be made
         model = self.state.seats[step.speaker]["model"]
         now = self._clock.monotonic()
         if self._pace.paused(step.id, now):
-            return None
+            return False
         left = self._servers[step.speaker].left_ms(now)
         if left and steps.may_wait(self.state, step.id, left, self._journal.time()):
             self._pause(step.id, left)
-            return None
+            return False
         in_flight = {call["step"] for call in self.state.calls.values()}
         if self._pace.follows((step.round, step.phase, model), step.id, in_flight):
-            return None
-        return self._pace.place(model)
+            return False
+        return self._pace.has_place(model)
 
     def _start(self, step: Step, *, is_first: bool) -> Call | None:
-        """Record that a call starts; None where it could break a ceiling.
+        """Record that a call starts; None where it could break a ceiling, or has to wait for room.
 
         A debate is cut short only at the first step that is due, and once nothing is in
         flight: what comes back may have used less than was reserved for it.
@@ -257,6 +257,8 @@ class Engine:
         at = self._journal.time()
         over = spending.exceeded(self.state, call.data, at)
         if over is None:
+            if not self._pace.has_room(call.data["model"], call.size):
+                return None
             self._recording.add(Fact("call.started", call.data), at)
             return call
         if is_first and not steps.in_flight(self.state):

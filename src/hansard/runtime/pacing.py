@@ -1,4 +1,8 @@
-"""When a call may be made: how many at once, who goes first, how long to wait after a failure."""
+"""When a call may be made: how many at once, who goes first, how long to wait after a failure.
+
+Calls in flight are counted by provider, and what they send is counted in bytes over all providers:
+a prompt may be long, and it is in memory several times until it is answered.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,20 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from math import ceil, inf
 from typing import Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from hansard.errors import UsageError
 from hansard.rules.model_names import provider_of
 from hansard.rules.seating import OFFLINE
 from hansard.rules.steps import RETRIED
 from hansard.runtime.clock import Clock
-from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.base import MAX_PROMPT, ModelError
 from hansard.runtime.models.provider_rows import PROVIDERS
 from hansard.runtime.models.providers import find_server
 
 VARIABLE = "HANSARD_CONCURRENCY"
 AT_ONCE = 100  # calls to one provider, over all debates of a loop, where the variable says nothing
+MOST_SENT = MAX_PROMPT  # bytes that all calls of a loop send at once; a larger one goes alone
 FIRST_WAIT = 500  # milliseconds; it doubles with every try
 LONGEST_WAIT = 60_000
 _LOADED = ("rate_limited", "server_error")  # they may tell of a load that others feel too
@@ -112,32 +117,32 @@ class Slots:
     def __init__(self, free: int) -> None:
         self._free = free
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._given_back: WeakSet[asyncio.Future[None]] = WeakSet()
+        self._sizes: WeakKeyDictionary[asyncio.Future[None], int] = WeakKeyDictionary()
 
-    def take(self) -> asyncio.Future[None]:
-        """Return a place: a future that is done as soon as it is one's own."""
+    def take(self, size: int = 1) -> asyncio.Future[None]:
+        """Return so many places: a future that is done as soon as they are one's own."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        if self._free:
-            self._free -= 1
-            place.set_result(None)
-        else:
-            self._waiting.append(place)
+        self._sizes[place] = size
+        self._waiting.append(place)
+        self._serve()
         return place
 
     def give_back(self, place: asyncio.Future[None]) -> None:
-        """Give up a place, or the wait for one; a second time changes nothing."""
-        if place in self._given_back:
-            return
-        self._given_back.add(place)
-        if not place.done():
-            place.cancel()
-            return
+        """Give up what was taken, or the wait for it; a second time changes nothing."""
+        size = self._sizes.pop(place, 0)
+        if not place.cancel():  # it was one's own
+            self._free += size
+        self._serve()
+
+    def _serve(self) -> None:
         while self._waiting:
-            first = self._waiting.popleft()
+            first = self._waiting[0]
             if not first.done():
+                if self._sizes[first] > self._free:
+                    return
+                self._free -= self._sizes[first]
                 first.set_result(None)
-                return
-        self._free += 1
+            self._waiting.popleft()
 
 
 def limits(text: str) -> Mapping[str, int]:
@@ -175,6 +180,12 @@ def slots_of(model: str) -> Slots | None:
     return known[provider]
 
 
+def _room() -> Slots:
+    """Return the room of what calls send, a place for each byte."""
+    known = _SLOTS.setdefault(asyncio.get_running_loop(), {})
+    return known.setdefault("", Slots(MOST_SENT))
+
+
 class Sharing(Protocol):
     """What several processes share."""
 
@@ -204,12 +215,13 @@ def _sharing() -> Sharing | None:
 
 
 class Pace:
-    """What one debate waits for before it makes a call: a place, a leading call, a pause."""
+    """What one debate waits for before it makes a call: a place, room, a leading call, a pause."""
 
     def __init__(self, *, leading_call: bool) -> None:
         self._leading_call = leading_call
         self._leaders: dict[tuple[int, str, str], str] = {}  # the step, by round, phase and model
-        self._places: dict[str, tuple[Slots, asyncio.Future[None]]] = {}  # by provider, not used
+        self._places: dict[str | int, tuple[Slots, asyncio.Future[None]]] = {}  # not used yet
+        self._wanted: set[str | int] = set()  # of these, by provider or size, since `settle`
         self._not_before: dict[str, float] = {}  # by step
 
     def pause(self, step: str, until: float) -> None:
@@ -235,30 +247,50 @@ class Pace:
         leader = self._leaders.setdefault(place, step)
         return leader != step and leader in in_flight
 
-    def place(self, model: str) -> Release | None:
-        """Take a place for a call to `model`; return how it is given back, or None if none is free.
-
-        A place that is waited for stays waited for: it is there when it is asked for again.
-        """
+    def has_place(self, model: str) -> bool:
+        """Say whether a call to `model` has a place; one that is waited for stays waited for."""
         slots = slots_of(model)
-        if slots is None:
-            return nothing
-        provider = provider_of(model)
-        if provider not in self._places:
-            self._places[provider] = (slots, slots.take())
-        place = self._places[provider][1]
-        if not place.done():
-            return None
-        del self._places[provider]
-        return lambda: slots.give_back(place)
+        return slots is None or self._has(provider_of(model), slots, 1)
+
+    def has_room(self, model: str, size: int) -> bool:
+        """Say so of the room for the `size` bytes that the call sends."""
+        return model.startswith(OFFLINE) or self._has(size, _room(), min(size, MOST_SENT))
+
+    def _has(self, name: str | int, slots: Slots, size: int) -> bool:
+        self._wanted.add(name)
+        if name not in self._places:
+            self._places[name] = (slots, slots.take(size))
+        return self._places[name][1].done()
+
+    def take(self, model: str, size: int) -> Release:
+        """Use what the call has; return how that is given back once it is over."""
+        names = (provider_of(model), size)
+        used = [self._places.pop(name) for name in names if name in self._places]
+
+        def release() -> None:
+            for slots, place in used:
+                slots.give_back(place)
+
+        return release
+
+    def settle(self) -> None:
+        """Once it is chosen what is asked, give back what no call still waits with, or for."""
+        waits = any(
+            name in self._wanted for name, (_, place) in self._places.items() if not place.done()
+        )
+        for name, (slots, place) in [*self._places.items()]:
+            if name not in self._wanted or (place.done() and not waits):
+                slots.give_back(place)
+                del self._places[name]
+        self._wanted.clear()
 
     @property
     def waited_for(self) -> list[asyncio.Future[None]]:
-        """The places that are waited for."""
-        return [place for _, place in self._places.values()]
+        """The places and the room that are waited for."""
+        return [place for _, place in self._places.values() if not place.done()]
 
     def close(self) -> None:
-        """Give back every place that is not used."""
+        """Give back all that is not used."""
         for slots, place in self._places.values():
             slots.give_back(place)
         self._places.clear()

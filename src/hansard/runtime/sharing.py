@@ -62,9 +62,9 @@ class _Places(Slots):
         self._held: dict[asyncio.Future[None], int] = {}
         self._freed: list[int] = []
 
-    def take(self) -> asyncio.Future[None]:
+    def take(self, size: int = 1) -> asyncio.Future[None]:
         """Return a place: a future that is done as soon as it is one's own."""
-        place = super().take()
+        place = super().take(size)
         self._sharing.wake.set()
         return place
 

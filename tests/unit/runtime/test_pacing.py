@@ -204,21 +204,101 @@ def test_places_are_given_in_turn():
     asyncio.run(play())
 
 
+def test_who_wants_much_is_not_overtaken():
+    async def play():
+        room = Slots(10)
+        most, much, little = room.take(9), room.take(7), room.take(1)
+        assert [row.done() for row in (most, much, little)] == [True, False, False]
+        room.give_back(most)
+        room.give_back(most)  # a second time changes nothing
+        assert much.done()
+        assert little.done()
+        assert not room.take(3).done()
+
+    asyncio.run(play())
+
+
+def test_who_waits_behind_one_that_gives_up_is_served():
+    async def play():
+        room = Slots(10)
+        room.take(6)
+        much, little = room.take(6), room.take(4)
+        assert not little.done()
+        room.give_back(much)
+        assert little.done()
+
+    asyncio.run(play())
+
+
 def test_a_pace_keeps_the_place_it_waits_for_until_it_is_closed(monkeypatch):
     monkeypatch.setenv(pacing.VARIABLE, "python=1")
 
     async def play():
         one, other = Pace(leading_call=False), Pace(leading_call=False)
-        release = one.place("python:a")
-        assert release
-        assert other.place("python:b") is None
-        assert other.place("python:b") is None
+        assert one.has_place("python:a")
+        release = one.take("python:a", 5)
+        assert not other.has_place("python:b")
+        assert not other.has_place("python:b")
         assert len(other.waited_for) == 1
-        assert other.place("anthropic:c")  # another provider's
-        assert other.place("scripted:d")
+        assert other.has_place("anthropic:c")  # another provider's
+        assert other.has_place("scripted:d")
         other.close()
         release()
-        assert one.place("python:a")
+        release()
+        assert one.has_place("python:a")
+        assert not other.has_place("python:a")
+
+    asyncio.run(play())
+
+
+def test_a_call_has_its_place_until_there_is_room_for_what_it_sends(monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "python=2,1")
+    monkeypatch.setattr(pacing, "MOST_SENT", 100)
+
+    async def play():
+        one, other = Pace(leading_call=False), Pace(leading_call=False)
+        assert one.has_place("python:a")
+        assert one.has_room("python:a", 99)
+        release = one.take("python:a", 99)
+        assert one.has_room("scripted:b", 10**9)  # nobody is sent anything
+        for _ in range(2):
+            assert other.has_place("openai:c")
+            assert not other.has_room("openai:c", 2)
+            other.settle()
+            assert len(other.waited_for) == 1
+        assert not one.has_place("openai:c")
+        release()
+        assert other.has_room("openai:c", 2)
+        over = other.take("openai:c", 2)
+        assert one.waited_for
+        over()
+        assert not one.waited_for
+        assert one.has_room("openai:c", 10**9)  # more than there is: alone
+
+    asyncio.run(play())
+
+
+def test_what_no_call_asks_for_any_more_is_given_back(monkeypatch):
+    """Such as when a server asks to be left alone, or a ceiling is met."""
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+    monkeypatch.setattr(pacing, "MOST_SENT", 100)
+
+    async def play():
+        one, other = Pace(leading_call=False), Pace(leading_call=False)
+        assert one.has_place("python:a")
+        assert one.has_room("python:a", 60)
+        one.settle()  # it was not taken
+        assert other.has_place("python:a")
+        assert other.has_room("python:a", 50)
+        release = other.take("python:a", 50)
+        assert not one.has_place("python:a")
+        assert not one.has_room("python:a", 51)
+        one.settle()
+        assert len(one.waited_for) == 2
+        one.settle()
+        assert one.waited_for == []
+        release()
+        assert other.has_room("python:a", 100)
 
     asyncio.run(play())
 
@@ -269,6 +349,27 @@ def test_the_limit_holds_over_all_debates_of_a_loop(table, monkeypatch, limit, m
 
     played = instant.run(play())
     assert model.most == most
+    assert all(found.state.closed["outcome"] == "complete" for found in played)
+
+
+@pytest.mark.parametrize("room", [1, 4_000])
+def test_what_is_in_flight_has_one_room_over_all_debates_of_a_loop(table, monkeypatch, room):
+    monkeypatch.setattr(pacing, "MOST_SENT", room)
+    sent = []
+
+    async def model(request):
+        sent.append(len(request.prompt.encode()))
+        assert len(sent) == 1 or sum(sent) <= room
+        await asyncio.sleep(0.002)
+        sent.remove(len(request.prompt.encode()))
+        return answer(request)
+
+    async def play():
+        return await asyncio.gather(
+            *(table.debating("panel", model, convergence_check=False) for _ in range(4))
+        )
+
+    played = instant.run(play())
     assert all(found.state.closed["outcome"] == "complete" for found in played)
 
 

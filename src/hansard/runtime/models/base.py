@@ -26,6 +26,7 @@ from hansard.verify.checks import MAX_REPLY
 
 R = TypeVar("R")
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
+MAX_PROMPT = 16 << 20  # bytes, of one that is sent over a wire: no model reads as much
 MAX_TOOL_CALLS = 100  # in one reply
 LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record

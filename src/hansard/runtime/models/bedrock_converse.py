@@ -73,16 +73,17 @@ class _Flight:
 
     def send(self, client: RecordingClient, request: httpx2.Request) -> NoReturn:
         """Send `request` in the event loop, and wait for its end; called from a thread."""
-        self._sending = asyncio.run_coroutine_threadsafe(client.send(request), self._loop)
+        self._sending = sending = asyncio.run_coroutine_threadsafe(client.send(request), self._loop)
         if self._is_over:
-            self._sending.cancel()
-        self._sending.result()
+            sending.cancel()
+        sending.result()
 
     def end(self) -> None:
-        """Stop whatever is still being sent, and whatever would be."""
+        """Stop whatever is still being sent, and whatever would be; keep nothing of it."""
         self._is_over = True
         if self._sending is not None:
             self._sending.cancel()
+            self._sending = None
 
 
 _FLIGHT: ContextVar[_Flight] = ContextVar("flight")  # that of the running call

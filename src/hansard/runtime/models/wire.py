@@ -37,7 +37,15 @@ from hansard.rules.fields import CallError, Parameters, Structured
 from hansard.rules.prompts import Message
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
-from hansard.runtime.models.base import Closing, Completion, ModelError, Request, Wire
+from hansard.runtime.models.base import (
+    MAX_PROMPT,
+    Closing,
+    Completion,
+    ModelError,
+    Request,
+    Wire,
+    looked,
+)
 from hansard.runtime.models.bodies import Held
 from hansard.runtime.models.envelope import envelope, refers
 from hansard.runtime.models.form import ASKED, Form, as_asked, name_for
@@ -58,12 +66,14 @@ _REQUEST_IDS = (
 class Exchange:
     """What one attempt put on the wire, and what came back.
 
+    `as_rendered` says, once it was compared, whether `sent` is what was rendered.
     `headers` have names in lower case; only what is asked of them by name is
     ever kept. `broken` is what kept the whole response from coming: a class of
     error, and the name of what broke. `held` is the room that the response takes.
     """
 
     sent: bytes | None = None
+    as_rendered: bool | None = None
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
@@ -75,6 +85,11 @@ class Exchange:
         if self.sent is not None:
             raise RuntimeError("an attempt is one request")
         self.sent = body
+
+    def let_go(self) -> None:
+        """Hold no body any more: the context of an idle thread may keep this attempt for long."""
+        self.held.release()
+        self.sent = self.body = b""
 
 
 EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")  # that of the running attempt
@@ -136,11 +151,16 @@ class WireModel(ABC):
         try:
             return await self._complete(request, exchange)
         finally:
-            exchange.held.release()
+            wire = looked(request.watch)
+            request.watch.look = lambda: wire  # and no longer at all that was sent
+            exchange.let_go()
 
     async def _complete(self, request: Request, exchange: Exchange) -> Completion:
+        pieces = (piece for message in request.messages for piece in message.pieces)
+        if sum(len(piece.encode(errors="surrogatepass")) for piece in pieces) > MAX_PROMPT:
+            raise ModelError("client_error", "too-large")
         token = EXCHANGE.set(exchange)
-        trouble: Exception | None = None
+        trouble = ""
         form = self.form(request)
         request.watch.look = lambda: self._seen(exchange, request, form)
         try:
@@ -152,11 +172,12 @@ class WireModel(ABC):
                 instrument=False,
             )
         except Exception as error:  # noqa: BLE001 - the exchange says what happened, and says it better
-            trouble = error
+            trouble = type(error).__name__
+            _let_go(error)
         finally:
             EXCHANGE.reset(token)
         if exchange.sent is None:  # the client never came to send it
-            raise ModelError("client_error", type(trouble).__name__)
+            raise ModelError("client_error", trouble)
         return self._settle(exchange, self._seen(exchange, request, form), form)
 
     async def aclose(self) -> None:
@@ -194,13 +215,15 @@ class WireModel(ABC):
         """Return what has been seen on the wire by now, also of a call that is still in flight."""
         if exchange.sent is None:
             return Wire()
-        as_rendered = loads(exchange.sent) == _exact(self.rendered(request, form))
+        if exchange.as_rendered is None:
+            body = _exact(self.rendered(request, form))
+            exchange.as_rendered = loads(exchange.sent) == body
         found = (words(exchange.headers.get(name)) for name in _REQUEST_IDS)
         return Wire(
             status=exchange.status,
             request_id=next((name for name in found if name and len(name) <= MAX_NAME), None),
-            sent_as_rendered=as_rendered,
-            sent=None if as_rendered else exchange.sent.decode(errors="replace"),
+            sent_as_rendered=exchange.as_rendered,
+            sent=None if exchange.as_rendered else exchange.sent.decode(errors="replace"),
         )
 
     def _settle(self, exchange: Exchange, wire: Wire, form: Form) -> Completion:
@@ -220,6 +243,17 @@ class WireModel(ABC):
         except (LookupError, TypeError, AttributeError, ValueError):
             # Not what the dialect says; or what no text holds, or too much of something.
             raise ModelError("server_error", "malformed", wire=wire) from None
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Forget where an error came through.
+
+    Libraries that try again keep the error of a try in its own frames, so that the prompt would
+    stay in memory until garbage is collected.
+    """
+    while error:
+        error.__traceback__ = None
+        error = error.__context__
 
 
 def _check_names(said: Completion) -> None:
