@@ -12,12 +12,14 @@ import base64
 import binascii
 import os
 import shlex
+import signal
 import subprocess
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryFile
-from threading import Thread
-from typing import IO, cast
+from typing import IO, NoReturn, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -26,7 +28,42 @@ from hansard.record.note import VerifierKey
 
 SECONDS = 120  # somebody may have to touch a token
 _LENGTH = 64
+_ENDS = ("SIGTERM", "SIGHUP")  # not every system has the second
 _MOST = 1_000  # bytes that are read: a signature in base64 has 88, and white space around it
+
+
+class _Ended(BaseException):
+    """A signal that ends this process."""
+
+
+@contextmanager
+def _ending_it_too() -> Iterator[None]:
+    """Let a signal that ends this process end the command first, which would go on alone.
+
+    A signal that this process handles, or ignores, is its own affair; and only the main
+    thread is told of signals.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    signals = [getattr(signal, name) for name in _ENDS if main and hasattr(signal, name)]
+    caught = [each for each in signals if signal.getsignal(each) is signal.SIG_DFL]
+
+    def end(number: int, _: object) -> NoReturn:
+        for each in caught:  # a second one does not stop what the first one began
+            signal.signal(each, signal.SIG_IGN)
+        raise _Ended(number)
+
+    ended = None
+    try:
+        for each in caught:
+            signal.signal(each, end)
+        yield
+    except _Ended as error:
+        ended = error.args[0]
+    finally:
+        for each in caught:
+            signal.signal(each, signal.SIG_DFL)
+    if ended is not None:
+        signal.raise_signal(ended)
 
 
 class CommandKey:
@@ -63,6 +100,7 @@ class CommandKey:
             )
         return signature
 
+    @_ending_it_too()
     def _run(self, data: bytes) -> bytes:
         hidden = ("HANSARD_PASSPHRASE", "HANSARD_PASSPHRASE_FILE")
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
@@ -110,7 +148,7 @@ def _read(pipe: IO[bytes]) -> bytes:
             while len(printed) <= _MOST and (more := pipe.read(_MOST + 1)):
                 printed.extend(more)
 
-    reader = Thread(target=read, daemon=True)
+    reader = threading.Thread(target=read, daemon=True)
     reader.start()
     reader.join(SECONDS)
     if reader.is_alive():

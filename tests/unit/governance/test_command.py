@@ -2,6 +2,8 @@
 
 import os
 import shlex
+import signal
+import subprocess
 import sys
 import tempfile
 
@@ -12,6 +14,7 @@ from hansard.governance import command
 from hansard.governance.command import CommandKey
 from hansard.record import keys, note
 from hansard.record.note import Signer
+from instant import GUARD
 
 MINE = Signer("acme/export", keys.generate())
 READ = "import sys; data = sys.stdin.buffer.read(); out = sys.stdout.buffer; "
@@ -118,6 +121,39 @@ def test_what_a_command_started_floods_nobody_either(tmp_path):
     with pytest.raises(UsageError, match="printed more than 1,000 bytes"):
         signer(starting).sign(b"text\n")
     assert over.read_text() == "over"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_this_process_ends_the_command_too(number, tmp_path):
+    reads = tmp_path / "reads"
+    os.mkfifo(reads)
+    hangs = (
+        f"import time; file = open({str(reads)!r}, 'w'); print('reads', flush=True, file=file); "
+        f"time.sleep({GUARD}); print('goes on', file=file)"
+    )
+    code = (
+        "from hansard.governance.command import CommandKey\n"
+        "from hansard.record.note import VerifierKey\n"
+        f"CommandKey(VerifierKey.parse({str(MINE.key)!r}), {words(hangs)!r}).sign(b'text')\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as signing, reads.open() as file:
+        assert file.readline() == "reads\n"
+        signing.send_signal(number)
+        assert file.read() == ""
+    assert signing.returncode == -number
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
+def test_a_signal_that_is_handled_leaves_the_command_alone(handler):
+    code = f"import os, signal; os.kill({os.getpid()}, signal.SIGTERM); "
+    before = signal.signal(signal.SIGTERM, handler)
+    try:
+        signs = signer(code + READ + SIGNS + "out.write(signature)").sign(b"text\n")
+        assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert signs == MINE.sign(b"text\n")
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_no_shell_reads_the_command(tmp_path):

@@ -5,6 +5,7 @@ import io
 import itertools
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -340,6 +341,33 @@ def test_the_process_bounds_its_memory(tmp_path):
         input=b"", capture_output=True, check=False,
     )  # fmt: skip
     assert json.loads(done.stdout) == {"problem": "work"}
+
+
+def test_the_process_ends_with_the_one_that_waits_for_it(tmp_path):
+    reads, path = tmp_path / "reads", tmp_path / "reading.py"
+    os.mkfifo(reads)
+    path.write_text(
+        "import sys, time\n"
+        f"sys.path.insert(0, {str(documents._EXTRACTING.parent)!r})\n"
+        "import extracting\n"
+        "def hang(data, bounds):\n"
+        f"    with open({str(reads)!r}, 'w') as file:\n"
+        f"        print('reads', flush=True, file=file)\n"
+        f"        time.sleep({GUARD})\n"
+        f"        print('goes on', file=file)\n"
+        "extracting.from_pdf = hang\n"
+        "list(extracting.main(*sys.argv[1:]))\n"
+    )
+    code = (
+        "import math, pathlib\n"
+        "from hansard.runtime import documents\n"
+        f"documents._EXTRACTING = pathlib.Path({str(path)!r})\n"
+        "documents.read(b'', 'x', 'pdf', most=0, until=math.inf)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as waiting, reads.open() as file:
+        assert file.readline() == "reads\n"
+        waiting.kill()
+        assert file.read() == ""
 
 
 # ------------------------------------------------------------------ what a file is
