@@ -76,6 +76,14 @@ def write(path: Path, data: bytes) -> None:
         raise UsageError("key.unwritable", f"{path} cannot be written: {error.strerror}") from None
 
 
+def move(path: Path, target: Path) -> None:
+    """Give a file another name; raises UsageError `key.unwritable`."""
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise UsageError("key.unwritable", f"{path} cannot be moved: {error.strerror}") from None
+
+
 def make_folders(*folders: Path) -> None:
     """Make folders for their owner alone; raises UsageError `key.unwritable`."""
     try:

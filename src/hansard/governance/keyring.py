@@ -121,12 +121,28 @@ class Keyring:
             ) from None
 
     def rotate(self, role: TrustedRole) -> VerifierKey:
-        """Put a new key in the place of `role`'s; the old one counts for records until now."""
+        """Put a new key in the place of `role`'s; the old one counts for records until now.
+
+        The new one is on disk before the old one goes: where it cannot be made, all stays.
+        """
         old = self.public(role)
         if old is None:
             return _key_of(role, self.signer(role))
-        self._retire(role, old)
-        return self._make(role)
+        path, (key, pem) = self._path(role), self._new(role)
+        beside = path.with_name(f"{role}-{key.id.hex()}.pem")
+        with files.edited(path):
+            made = self.public(role)
+            if made not in (old, None):  # by another process, meanwhile
+                return made
+            files.write(beside, pem)
+            try:
+                self._retire(role, old)
+                self._keep(role, key)
+                files.move(beside, path)
+            finally:
+                beside.unlink(missing_ok=True)
+        self._tell(f"made a new {role} key in {path}: {key}")
+        return key
 
     def revoke(self, role: TrustedRole) -> VerifierKey:
         """Take `role`'s key out of use: it counts for no record opened from now on."""
@@ -163,12 +179,7 @@ class Keyring:
 
         Its PEM file comes last, so that what is there is whole.
         """
-        path = self._path(role)
-        secret = keys.generate()
-        key = _key_of(role, Signer(_name(role), secret))
-        self.trust()  # a file that cannot be read makes no key
-        words = f"Passphrase for the new {role} key (empty: it is not encrypted)"
-        pem = keys.to_pem(secret, self._passphrase(words, new=True))
+        path, (key, pem) = self._path(role), self._new(role)
         files.make_folders(self.folder, path.parent)
         with files.edited(path):
             made = self.public(role)
@@ -178,6 +189,14 @@ class Keyring:
             files.write(path, pem)
         self._tell(f"made a new {role} key in {path}: {key}")
         return key
+
+    def _new(self, role: TrustedRole) -> tuple[VerifierKey, bytes]:
+        """Return a new key, which is kept nowhere yet, and its PEM."""
+        secret = keys.generate()
+        self.trust()  # a file that cannot be read makes no key
+        words = f"Passphrase for the new {role} key (empty: it is not encrypted)"
+        pem = keys.to_pem(secret, self._passphrase(words, new=True))
+        return _key_of(role, Signer(_name(role), secret)), pem
 
     def _keep(self, role: TrustedRole, key: VerifierKey) -> None:
         """Write a public half, and trust it."""
@@ -213,13 +232,8 @@ class Keyring:
         if any(row.key == str(key) for row in self.trust().keys):
             self._trust.revoke(str(key), self._now())
         path = self._path(role)
-        try:
-            for old in filter(files.is_there, (path, path.with_suffix(".pub"))):
-                old.rename(path.with_name(f"{role}-{key.id.hex()}{old.suffix}"))
-        except OSError as error:
-            raise UsageError(
-                "key.unwritable", f"{path} cannot be moved: {error.strerror}"
-            ) from None
+        for old in filter(files.is_there, (path, path.with_suffix(".pub"))):
+            files.move(old, path.with_name(f"{role}-{key.id.hex()}{old.suffix}"))
 
 
 def _key_of(role: TrustedRole, signer: Signer) -> VerifierKey:

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 
+from hansard import private
 from hansard.errors import DataError, HansardError, UsageError
 from hansard.governance import files
 from hansard.governance.keyring import Keyring
@@ -167,6 +168,45 @@ def test_rotated_twice_each_key_is_kept(ring):
     assert [row.revoked for row in ring.trust().keys] == [NOW, NOW, None]
     assert len(list(path_of(ring, "").glob("*.pem"))) == 3
     assert ring.public("log") == made[-1]
+
+
+def contents(ring):
+    return {name: (ring.folder / name).read_bytes() for name in names(ring)}
+
+
+@pytest.mark.parametrize("of", ["the key", "the trust file", "the passphrase"])
+def test_where_no_new_key_can_be_made_the_old_one_stays(of, ring, monkeypatch, tmp_path):
+    ring.signer("export")
+    before, write = contents(ring), private.write
+    full = {"the key": path_of(ring, ""), "the trust file": ring.folder}.get(of)
+
+    def written(path, *given, **named):
+        if path.parent == full:
+            raise PermissionError(13, "Permission denied")
+        write(path, *given, **named)
+
+    monkeypatch.setattr(private, "write", written)
+    if of == "the key":  # where nothing can be written, nothing can be deleted
+        monkeypatch.setattr("pathlib.Path.unlink", raises(OSError(30, "Read-only file system")))
+    if full is None:
+        (tmp_path / "empty").touch(0o600)
+        monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(tmp_path / "empty"))
+    code = "key.passphrase" if full is None else "key.unwritable"
+    assert refused(ring, UsageError, "rotate") == code
+    assert contents(ring) == before
+
+
+def test_a_key_that_another_process_rotates_meanwhile_is_rotated_once(ring):
+    old, others = ring.signer("export"), []
+
+    def ask(words, new):
+        others.append(ring.rotate("export"))
+        return ""
+
+    assert [Keyring(ring.folder, lambda: NOW, str, ask).rotate("export")] == others
+    assert ring.signer("export").key == others[0]
+    kept = path_of(ring, f"export-{old.key.id.hex()}.pem").read_bytes()
+    assert keys.from_pem(kept).private_bytes_raw() == old.private.private_bytes_raw()
 
 
 def test_rotating_what_is_not_there_makes_it(ring, told):
