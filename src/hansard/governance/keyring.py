@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansard.commands import path_word
 from hansard.errors import DataError, UsageError
 from hansard.governance import files
 from hansard.governance.command import CommandKey
@@ -89,7 +90,9 @@ class Keyring:
                 self._require_whole(role)
             key = self._make(role)
         secret = self._open(role, files.read_secret(path))
-        if key is None or _key_of(role, Signer(key.name, secret)) != key:
+        if key is None:
+            raise self._public_missing(role, secret)
+        if _key_of(role, Signer(key.name, secret)) != key:
             raise DataError("key.mismatch", f"{path} and its .pub file belong to different keys")
         return Signer(key.name, secret)
 
@@ -173,6 +176,19 @@ class Keyring:
                     f"the private half of your {role} key is not in {path}: name the command that "
                     "signs with it (--signer), restore the file, or revoke the key",
                 )
+
+    def _public_missing(self, role: TrustedRole, secret: Ed25519PrivateKey) -> DataError:
+        """Return the error for a private half alone: the public one, as the trust file has it."""
+        trusted = [VerifierKey.parse(row.key) for row in self.trust().keys if row.role == role]
+        names = [*(key.name for key in trusted), _name(role)]
+        made = [_key_of(role, Signer(name, secret)) for name in names]
+        key = next((each for each in made if each in trusted), made[-1])
+        path = self._path(role).with_suffix(".pub")
+        return DataError(
+            "key.missing",
+            f"the public half of your {role} key, {path}, is missing: restore it from a copy, or "
+            f"write it again with `echo {key} > {path_word(path)}`",
+        )
 
     def _make(self, role: TrustedRole) -> VerifierKey:
         """Make the key of `role`, or return the one that another process has made meanwhile.

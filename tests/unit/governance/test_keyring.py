@@ -238,7 +238,27 @@ def test_the_other_halves_of_two_keys(ring):
     path_of(ring, "export.pub").write_text(f"{Signer('house/export', keys.generate()).key}\n")
     assert refused(ring, DataError) == "key.mismatch"
     path_of(ring, "export.pub").unlink()
-    assert refused(ring, DataError) == "key.mismatch"
+    assert refused(ring, DataError) == "key.missing"
+
+
+@pytest.mark.parametrize("role", ["export", "witness"])
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_public_half_that_is_missing_is_written_again(role, trusted, ring, monkeypatch):
+    key = ring.signer(role).key
+    before = path_of(ring, f"{role}.pub").read_text()
+    path_of(ring, f"{role}.pub").unlink()
+    if trusted:  # by the name that the key was made with
+        monkeypatch.setenv("HANSARD_ORG", "renamed")
+    else:
+        ring.trust_file.unlink()
+    for call in ("signer", "rotate"):
+        with pytest.raises(DataError, match=rf"{role}\.pub, is missing") as caught:
+            getattr(again(ring), call)(role)
+        assert caught.value.code == "key.missing"
+    (command,) = re.findall("`(.*)`", str(caught.value))
+    subprocess.run(command, shell=True, check=True)
+    assert path_of(ring, f"{role}.pub").read_text() == before
+    assert again(ring).signer(role).key == key
 
 
 def raises(error):
