@@ -42,6 +42,7 @@ _OWN_LABELS = 18  # of a row: two more are the batch's
 MOST_OF_A_NAME = 60  # characters of the name of a row: it is a label behind `row:`
 _OTHERS = re.compile(r"[^A-Za-z0-9._:/@+=-]+")  # what no name has
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?").fullmatch
+_CELL = re.compile(r'(?:"(?P<quoted>[^"]*(?:""[^"]*)*)"?|(?P<plain>[^,]*)),?')
 _LISTED = 3  # rows with one mistake that are named
 _TOLD = 50  # mistakes that are told at once
 _LONGEST_ID = 56  # characters of a document's, so that a number fits behind it
@@ -239,11 +240,31 @@ def _row(
 
 
 def _records(text: str, path: Path) -> Iterator[list[str]]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    source = io.StringIO(text, newline="")
+    reader = csv.reader(source, strict=True)
+    heading, read, end = list[str](), 0, 0
     try:
-        yield from reader
+        for cells in reader:
+            heading, read, end = heading or cells, read + 1, source.tell()
+            yield cells
     except csv.Error as error:
-        raise UsageError("batch.csv", f"{path}, line {reader.line_num}: {error}") from None
+        said = _too_long(text, end, heading)
+        place = f"row {read + 1}" if said else f"line {reader.line_num}"
+        raise UsageError("batch.csv", f"{path}, {place}: {said or error}") from None
+
+
+def _too_long(text: str, begin: int, heading: Sequence[str]) -> str | None:
+    """Say which cell of the row that begins there is too long; None where none is."""
+    most = csv.field_size_limit()
+    for place, cell in enumerate(_CELL.finditer(text, begin)):
+        words = cell["plain"] or (cell["quoted"] or "").replace('""', '"')
+        if len(words) > most:
+            name = heading[place].strip() if place < len(heading) else place + 1
+            return (
+                f"the cell of column {name!s:.40} has more than {most:,} characters; give a "
+                "shorter text, or close the quote that it begins with"
+            )
+    return None
 
 
 def _columns(heading: Sequence[str]) -> list[str]:

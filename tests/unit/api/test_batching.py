@@ -184,6 +184,29 @@ def test_a_file_that_is_no_table_is_refused(store, text, code, sentence):
     assert mistakes(lambda: run(write(text), store)) == [(code, sentence)]
 
 
+LONG = "x" * 131_073
+QUOTES = '"' + '""' * 70_000 + '"'  # that many characters, of which a quote is two
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"id,question\na,Why?\nb,{LONG}\n", "row 3: the cell of column question"),
+        (f'id,question\n\na,"So\n""or"", so"\nb,"{LONG}"', "row 4: the cell of column question"),
+        (f"id,context,question\na,{QUOTES},{LONG}\n", "row 2: the cell of column question"),
+        (f'question,id\n"Why?\n{LONG}', "row 2: the cell of column question"),
+        (f"id\na,{LONG}\n", "row 2: the cell of column 2"),
+        (f"question,{LONG}\n", "row 1: the cell of column 2"),
+    ],
+    ids=["plain", "quoted", "doubled", "open", "beyond", "heading"],
+)  # fmt: skip
+def test_a_cell_that_is_too_long_is_told_with_its_row_and_column(store, text, place):
+    said = "has more than 131,072 characters; give a shorter text, or close the quote"
+    assert mistakes(lambda: run(write(text), store)) == [
+        ("batch.csv", f"rows.csv, {place} {said} that it begins with")
+    ]
+
+
 def test_documents_of_one_name_are_numbered_and_a_hundred_thousand_of_them_too():
     files = ["memo-2.txt", *["memo.txt"] * 100_000]  # in the square of that it would not end
     found = [row["id"] for row in documents_of(files)]
