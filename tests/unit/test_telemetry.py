@@ -985,6 +985,26 @@ def test_a_filter_that_is_none_is_a_usage_error(monkeypatch):
     assert "SECRET" not in str(raised.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "said"),
+    [
+        ("OTEL_BSP_SCHEDULE_DELAY", "ValueError; check OTEL_BSP_SCHEDULE_DELAY"),
+        ("OTEL_BSP_MAX_QUEUE_SIZE", "ValueError; check OTEL_BSP_MAX_QUEUE_SIZE"),
+        ("OTEL_EXPERIMENTAL_RESOURCE_DETECTORS", "StopIteration; check OTEL_*"),
+    ],
+)
+def test_a_value_that_the_library_would_pass_over_is_a_usage_error(
+    monkeypatch, caplog, variable, said
+):
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "console")
+    monkeypatch.setenv(variable, "sk-SECRET")
+    with pytest.raises(UsageError) as raised, telemetry.exporting():
+        pass
+    assert raised.value.code == "telemetry.exporter"
+    assert str(raised.value).endswith(f" cannot be set up: {said}")
+    assert "SECRET" not in str(raised.value) + caplog.text
+
+
 def test_a_limit_that_is_none_is_a_usage_error(scripted):
     """The SDK reads it while it is imported, so this takes a process of its own."""
     env = {"OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "many"}

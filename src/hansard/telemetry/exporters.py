@@ -12,6 +12,8 @@ from typing import Any, Literal, TypeVar
 from hansard.errors import UsageError
 from hansard.telemetry.observer import SpanObserver
 
+_HEADERS = "opentelemetry.util.re"  # what reads them
+_GO_ON = ("opentelemetry.sdk.resources", "opentelemetry.sdk.trace.export")
 _LOG = logging.getLogger("hansard.telemetry")
 Signal = Literal["traces", "metrics"]
 Sender = TypeVar("Sender")
@@ -74,7 +76,7 @@ def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
         if not found:
             package = f"opentelemetry-exporter-{name.replace('_', '-')}"
             raise _not_installed(signal, package)
-        with _unsaid() as said, _told(f"exporter {name}"):
+        with _unsaid(_HEADERS) as said, _told(f"exporter {name}"):
             made.append(sender(found[0].load()()))
         if said:
             raise UsageError(
@@ -87,34 +89,52 @@ def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
 
 @contextmanager
 def _told(what: str) -> Iterator[None]:
-    """Say in a UsageError that a part of the library cannot be set up."""
+    """Say in a UsageError that a part of the library cannot be set up as the environment has it.
+
+    Some of the library logs such an error with its traceback, and goes on without.
+    """
     try:
-        yield
+        with _unsaid(*_GO_ON, errors=True) as said:
+            yield
     except Exception as error:  # noqa: BLE001 - whatever the environment has it try
         raise _unmade(what, error) from None
+    for record in said:
+        passed = record.exc_info[1] if record.exc_info else None
+        if isinstance(passed, Exception):
+            raise _unmade(what, passed, *map(str, record.args or ()))
 
 
-def _unmade(what: str, error: Exception) -> UsageError:
-    """Return what is said of it: the error's class, since its text may quote a header, so a key."""
+def _unmade(what: str, error: Exception, *words: str) -> UsageError:
+    """Return what is said of it: the error's class, since its text may quote a header, so a key.
+
+    Of the `words` of a log the name of a variable is shown, and no other.
+    """
     kind = type(error).__name__
-    return UsageError("telemetry.exporter", f"{what} cannot be set up: {kind}; check OTEL_*")
+    variable = next((word for word in words if word.startswith("OTEL_")), "OTEL_*")
+    return UsageError("telemetry.exporter", f"{what} cannot be set up: {kind}; check {variable}")
 
 
 @contextmanager
-def _unsaid() -> Iterator[list[logging.LogRecord]]:
-    """Keep what the library says of headers that it cannot read: it quotes them, so a key."""
+def _unsaid(*loggers: str, errors: bool = False) -> Iterator[list[logging.LogRecord]]:
+    """Keep what parts of the library log, or only what they log with an exception.
+
+    Of headers that it cannot read it quotes the words, so a key.
+    """
     said = list[logging.LogRecord]()
 
     def keep(record: logging.LogRecord) -> bool:
-        said.append(record)
-        return False
+        kept = bool(record.exc_info) or not errors
+        said.extend([record] if kept else [])
+        return not kept
 
-    logger = logging.getLogger("opentelemetry.util.re")
-    logger.addFilter(keep)
+    found = [logging.getLogger(name) for name in loggers]
+    for logger in found:
+        logger.addFilter(keep)
     try:
         yield said
     finally:
-        logger.removeFilter(keep)
+        for logger in found:
+            logger.removeFilter(keep)
 
 
 def _exporters(signal: str) -> list[str]:
