@@ -524,6 +524,30 @@ def test_a_spec_names_its_own_format(hansard):
     assert_refused(hansard("run", spec, "--policy", "policy.txt"), "policy.not_allowed")
 
 
+def test_a_policy_that_keeps_the_involved_from_reviewing_says_what_a_spec_must_state(hansard):
+    write_debate(VOTES)
+    assert hansard("policy", "init", "--spec", "debate.yaml", "-o", "policy.yaml").code == 0
+    draft = Path("policy.yaml").read_text()
+    kept = draft[draft.index("consensus:") :].replace(
+        "evidence: required", "reviewer_may_be: nobody_involved"
+    )
+    Path("policy.yaml").write_text(kept)
+    assert hansard("policy", "approve", "policy.yaml", "-o", "policy.txt").code == 0
+    plain = Path("debate.yaml").read_text()
+    for stated in ("", "requester: Ann\nowner: {name: Bo, key: acme/bo}\n"):
+        Path("debate.yaml").write_text(plain + stated)
+        refused = hansard("run", "debate.yaml", "--policy", "policy.txt")
+        assert_refused(refused, "policy.not_allowed")
+        assert refused.err.count("error: ") == 1
+        assert (
+            "consensus: the policy says `reviewer_may_be: nobody_involved`; state `requester` and "
+            "`owner`, each with `name` and with `key`"
+        ) in refused.err
+    people = "requester: {name: Ann, key: acme/ann}\nowner: {name: Bo, key: acme/bo}\n"
+    Path("debate.yaml").write_text(plain + people)
+    assert hansard("run", "debate.yaml", "--policy", "policy.txt").code == 0
+
+
 def test_a_policy_is_drafted_edited_signed_and_kept_to(hansard):
     own_prompt()
     assert hansard("policy", "init", "--spec", "debate.yaml", "-o", "policy.yaml").code == 0
