@@ -16,7 +16,7 @@ from hansard import vocabulary
 from hansard.report.notes import NoteCode
 from hansard.runtime.warned import WarningCode
 from hansard.schemas import render
-from papers import pdf
+from papers import docx, pdf
 
 SAME = {"model": "openai:gpt-4o"}
 PRICE = {"prices": {"openai:gpt-4o": {"input": "1", "output": "2"}}}
@@ -79,6 +79,11 @@ CASES = {
         {"evidence": ["paper.pdf"]},
         "1 of 2 pages of paper hold no text: if they are scans, run OCR on the file first",
     ),
+    "unread_parts": (
+        "moderated",
+        {"evidence": ["letter.docx"]},
+        "letter has simple fields, ruby, whose text the models do not see: save it as PDF, and give that",  # noqa: E501
+    ),
     "price_unknown": (
         "judged",
         {"judge": UNPRICED},
@@ -110,6 +115,7 @@ def stopped(monkeypatch):
 def write(code):
     """Write a spec that draws this warning; return its words."""
     Path("paper.pdf").write_bytes(pdf(["One."], []))
+    Path("letter.docx").write_bytes(docx("One.", "<w:p><w:fldSimple/><w:ruby/></w:p>"))
     format_, fields, words = CASES[code]
     fields = NAMED | fields
     if format_ == "consensus":

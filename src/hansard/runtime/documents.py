@@ -86,6 +86,7 @@ class Taken:
     extractor: str
     pages: int | None
     original: str | None  # its base64
+    unread: tuple[str, ...] = ()  # what of it has a text that was not taken, in words
 
 
 class Admitted(Evidence):
@@ -137,7 +138,8 @@ def read(data: bytes, name: object, kind: Kind, *, most: int, until: float) -> t
     hashed = sha256(data).hexdigest()
     kept = _spelled(data) <= min(most, MAX_ORIGINAL)
     original = b64encode(data).decode() if kept else None
-    taken = Taken(MEDIA_TYPES[kind], hashed, found["extractor"], found["pages"], original)
+    facts = (MEDIA_TYPES[kind], hashed, found["extractor"], found["pages"], original)
+    taken = Taken(*facts, tuple(found.get("unread", ())))
     return found["text"], taken
 
 

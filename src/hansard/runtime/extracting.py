@@ -4,8 +4,9 @@
 
 BOUNDS is JSON: `memory` and `output` in bytes, `seconds` of processor time, `pages`, `text`
 and `xml` in bytes, and `path`, where to import from. It prints one JSON object: `text`,
-`pages` and `extractor`, or the `problem`, one of those that `documents` has words for. A
-file may do no more to the process that runs a debate than end this one.
+`pages` and `extractor`, and of a DOCX what is `unread`; or the `problem`, one of those that
+`documents` has words for. A file may do no more to the process that runs a debate than end
+this one.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _ENTITIES = tuple(
     for coding in ("utf-8", "utf-16-le", "utf-16-be")
 )
 _LOOK_SECONDS = 0.5  # between looks at who waits
+# By the names of elements of a DOCX whose text its reader leaves out: the words for them.
+_UNREAD = {"fldSimple": "simple fields", "oMath(Para)?": "formulas", "ruby": "ruby"}
 _WRONG_PASSWORD = 4  # an error of PDFium's
 
 
@@ -98,7 +101,10 @@ def from_docx(data: bytes, bounds: dict[str, Any]) -> dict[str, Any]:
         raise Problem("empty")
     if len(text.encode()) > bounds["text"]:
         raise Problem("text")
-    return {"text": text, "pages": None, "extractor": f"mammoth/{_version('mammoth')}"}
+    told = "\n".join(row.message for row in found.messages)  # at the end the element's name
+    unread = [words for name, words in _UNREAD.items() if re.search(f"(?m)[:}}]{name}$", told)]
+    extractor = f"mammoth/{_version('mammoth')}"
+    return {"text": text, "pages": None, "extractor": extractor, "unread": unread}
 
 
 def _version(name: str) -> str:

@@ -37,6 +37,7 @@ WarningCode = Literal[  # in the order in which they are told
     "no_ceiling",
     "nothing_to_cite",
     "blank_pages",
+    "unread_parts",
     "price_unknown",
 ]
 _AT = "2000-01-01T00:00:00.000000Z"  # no note on an opening reads its time
@@ -81,6 +82,8 @@ def _found(opening: Opening, expected: Estimated | None) -> Iterator[Warned]:
         if taken and taken.pages and blank:
             counted = {"blank": blank, "pages": vocabulary.many(len(pages), "page")}
             yield _only_here("blank_pages", document=document.id, **counted)
+        if taken and taken.unread:
+            yield _only_here("unread_parts", document=document.id, parts=listed(taken.unread))
     priced = {row["model"] for row in state.spec["prices"]}
     unpriced = sorted({seat["model"] for seat in state.seats.values()} - priced)
     paid = [model for model in unpriced if has_server(model)]

@@ -98,6 +98,26 @@ def test_what_was_deleted_from_a_docx_is_no_evidence():
     assert taken(docx(changed), "docx")[0] == "new"
 
 
+MATH = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+
+
+@pytest.mark.parametrize(
+    ("element", "words"),
+    [
+        ('<w:fldSimple w:instr=" DATE "><w:r><w:t>lost</w:t></w:r></w:fldSimple>', "simple fields"),
+        (f'<m:oMath xmlns:m="{MATH}"><m:r><m:t>lost</m:t></m:r></m:oMath>', "formulas"),
+        (f'<m:oMathPara xmlns:m="{MATH}"><m:oMath/></m:oMathPara>', "formulas"),
+        ("<w:r><w:ruby><w:rubyBase><w:r><w:t>lost</w:t></w:r></w:rubyBase></w:ruby></w:r>", "ruby"),
+        ("<w:unknown/><w:ruby-like/>", None),
+        ("", None),
+    ],
+)
+def test_what_of_a_docx_has_a_text_that_is_not_taken_is_known(element, words):
+    text, source = taken(docx(f"<w:p><w:r><w:t>kept</w:t></w:r>{element}</w:p>"), "docx")
+    assert text == "kept"
+    assert source.unread == ((words,) if words else ())
+
+
 @pytest.mark.parametrize(
     ("html", "text"),
     [
