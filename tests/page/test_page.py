@@ -27,7 +27,7 @@ OUTCOMES = {
     "reply-withheld": "1 of 2 turns unchecked",
     "resumed-twice": "Interrupted",
     "still-open": "Open: a longer version may exist",
-    "tie-until-the-last-round": "Do not act on this: nothing was decided; the board must decide.",
+    "tie-until-the-last-round": "Do not act on this: nothing was decided; “the board” must decide.",
 }
 SUMMED_UP = {
     "decided-by-two-of-three": ("1 of at most", "What is proven"),
@@ -154,11 +154,11 @@ def test_whether_to_act_on_it_goes_by_the_keys_that_the_reader_gave(show):
     assert said == [
         "Do not act on this yet: first confirm who signed this record.",
         (
-            "Look before you act on this: a review signed in the name of example.org/reviewer "
+            "Look before you act on this: a review signed in the name of “example.org/reviewer” "
             "speaks against it, and you have not confirmed that key."
         ),
         (
-            "Do not act on this: example.org/reviewer rejected this outcome in review; a person "
+            "Do not act on this: “example.org/reviewer” rejected this outcome in review; a person "
             "must decide anew."
         ),
         "Do not act on this: the key you gave did not sign it; ask the sender which key did.",

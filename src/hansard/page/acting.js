@@ -14,6 +14,8 @@ const unmetIn = (review) => standingReviews(review).flatMap(({ event }) => event
 	.filter((row) => review.open.includes(row.sha256)).length;
 const askedSince = ({ exceptions }) =>
 	list(exceptions.map((name) => WORDING.exceptions[name])) || WORDING.reviewed.policy;
+// What somebody wrote as a name: in a sentence of ours it makes none of its own.
+const nameInMarks = (text) => inMarks(oneLine(text, 80));
 
 // `verdict` is how the page judges the record, with the keys that its reader gave.
 function actingOn(f, { walk, texts }, verdict) {
@@ -22,9 +24,11 @@ function actingOn(f, { walk, texts }, verdict) {
 	const [answer, words] = Object.entries(answers).find(([, row]) => name in row);
 	const rows = (name === "doubted" ? against : standingReviews)(review)
 		.filter(({ event }) => TOLD[name]?.includes(event.data.outcome) ?? true);
+	const who = f.review || f.owner?.name || "";
 	return { answer, head: words.head, why: fill(words[name], {
-		asked: oneLine(f.review || f.owner?.name || "", 80) || asked, reviewer,
-		who: few(unique(rows.map(({ event }) => oneLine(shown({ texts }, event.data.reviewer), 80)))),
+		asked: oneLine(who, 80) ? nameInMarks(who) : asked, reviewer,
+		who: few(unique(rows.map(({ event: { data } }) => textOf({ texts }, data.reviewer))
+			.map((name) => name ? nameInMarks(name) : GONE))),
 		why: askedSince(review), wanted: many(review.wanted || 1, "approval"),
 		conditions: many(unmetIn(review), "condition"),
 	}) };

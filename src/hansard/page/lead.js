@@ -20,8 +20,11 @@ const opening = (text, limit = MOST_WORDS) => {
 		const end = words.slice(0, limit).lastIndexOf(" ");
 		words = [...words.slice(0, Math.max(end, limit / 2)), "…"];
 	} else if (first !== null) words.push(" …");
-	return leadWords("quoted", { words: words.join("").replaceAll("“", "‘").replaceAll("”", "’") });
+	return inMarks(words.join(""));
 };
+// A line in quotation marks, which end where it ends and nowhere before.
+const inMarks = (line) =>
+	leadWords("quoted", { words: line.replaceAll("“", "‘").replaceAll("”", "’") });
 // The deliverable's, where it is words or has some under a name that leads.
 const delivered = ({ output }, limit = MOST_WORDS) => {
 	const named = isObject(output) ? WORDING.deliverable.lead.split(", ")

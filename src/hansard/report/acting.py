@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from hansard import vocabulary
 from hansard.report import reviews
+from hansard.report.lead import in_marks
 from hansard.report.result import Result
 from hansard.report.safe import one_line
 from hansard.report.words import GONE, TITLE, few
@@ -53,7 +54,7 @@ def acting(result: Result) -> Acting:
     asked = result.review or (result.owner and result.owner.name) or ""
     why = fill(
         _WORDS[answer][case],
-        asked=one_line(asked, TITLE) or _WORDS["asked"],
+        asked=_name(asked) if one_line(asked, TITLE) else _WORDS["asked"],
         reviewer=_WORDS["reviewer"],
         who=_reviewers(result, case),
         why=reviews.asked_since(found),
@@ -84,11 +85,16 @@ def _case(result: Result) -> str:
     return next((case for case, applies in doubts.items() if applies), settled)
 
 
+def _name(text: str) -> str:
+    """Return what somebody wrote as a name: in a sentence of ours it makes none of its own."""
+    return in_marks(one_line(text, TITLE))
+
+
 def _reviewers(result: Result, case: str) -> str:
     """Return the names of those who reviewed, as far as this sentence tells them."""
     rows = reviews.against(result) if case == "doubted" else reviews.standing(result.reviewed)
     names = [
-        one_line(GONE if row.reviewer is None else row.reviewer, TITLE)
+        GONE if row.reviewer is None else _name(row.reviewer)
         for row in rows
         if row.outcome in _TOLD.get(case, (row.outcome,))
     ]

@@ -74,7 +74,16 @@ def quoted(text: str | None, limit: int = LIMIT) -> str:
         words = words[: max(words.rfind(" "), limit // 2)] + "…"
     elif first:
         words += " …"
-    return say("quoted", words=words.translate(_MARKS))
+    return in_marks(words)
+
+
+def in_marks(line: str) -> str:
+    """Return a line in quotation marks, which end where it ends and nowhere before.
+
+    >>> in_marks("the “board”")
+    '“the ‘board’”'
+    """
+    return say("quoted", words=line.translate(_MARKS))
 
 
 def delivered(result: Result, limit: int = LIMIT) -> str | None:
