@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from hansard.api.records import facts, of_store
-from hansard.errors import DataError, UsageError, is_of_all
+from hansard.errors import DataError, UsageError, is_of_all, on_disk
 
 if TYPE_CHECKING:
     from hansard.api.records import Record
@@ -132,7 +133,7 @@ def rebuild_projection(store: Store) -> int:
     """Make the rows by which the debates of a store are found anew; return how many there are.
 
     Nothing needs it: they catch up by themselves. Raises DataError where the store cannot be
-    read.
+    read, and UsageError `system.temporary` where SQLite lacks the temporary file that it needs.
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:
@@ -140,7 +141,13 @@ def rebuild_projection(store: Store) -> int:
     ...     rebuild_projection(store)
     1
     """
-    store.projection.begin_again()
+    try:
+        store.projection.begin_again()
+    except DataError as error:
+        if error.code == "store.failed":  # SQLite tells no missing folder from a disk that fails
+            with on_disk():
+                TemporaryFile().close()
+        raise
     return caught_up(store).sums({}).debates
 
 

@@ -3,6 +3,7 @@
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from uuid import UUID
@@ -336,6 +337,22 @@ def test_while_the_rows_are_made_anew_none_is_missing(store, debates, tmp_path):
     change(tmp_path, "INSERT INTO projected SELECT 9, 'x', 'open', " + ", ".join(["0"] * 24))
     store.projection.begin_again()
     assert list(store.projection.find({})) == debates
+
+
+@pytest.mark.parametrize(("folder", "code"), [("none", "system.temporary"), ("", "store.failed")])
+def test_where_sqlite_lacks_a_temporary_file_that_is_told(
+    store, debates, tmp_path, monkeypatch, folder, code
+):
+    def fails(*_, **__):  # as it does without a folder that can be written
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / folder))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(store.projection._tables), "drop_words", fails)
+        with pytest.raises(hansard.HansardError) as caught:
+            hansard.rebuild_projection(store)
+    assert caught.value.code == code
+    assert hansard.rebuild_projection(store) == len(debates)
 
 
 def test_a_row_in_another_place_is_replaced(store, debates, tmp_path):
