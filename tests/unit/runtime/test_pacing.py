@@ -391,6 +391,22 @@ def test_a_debate_that_fails_gives_its_places_back(table, monkeypatch):
     assert instant.run(play()).state.closed["outcome"] == "complete"
 
 
+def test_a_debate_that_pauses_keeps_no_place_from_others(table, monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+    ends = {}
+
+    async def play(name, model):
+        await table.debating("panel", model)
+        ends[name] = asyncio.get_running_loop().time()
+
+    async def both():
+        busy = failing(lambda: ModelError("rate_limited", retry_after=40), times=1)
+        await asyncio.gather(play("busy", busy), play("other", answer))
+
+    instant.run(both())
+    assert ends["other"] < 40 <= ends["busy"]
+
+
 def test_a_call_that_times_out_frees_its_place(table, monkeypatch):
     monkeypatch.setenv(pacing.VARIABLE, "1")
 
