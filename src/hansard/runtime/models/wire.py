@@ -86,11 +86,6 @@ class Exchange:
             raise RuntimeError("an attempt is one request")
         self.sent = body
 
-    def let_go(self) -> None:
-        """Hold no body any more: the context of an idle thread may keep this attempt for long."""
-        self.held.release()
-        self.sent = self.body = b""
-
 
 EXCHANGE: ContextVar[Exchange] = ContextVar("exchange")  # that of the running attempt
 
@@ -153,7 +148,7 @@ class WireModel(ABC):
         finally:
             wire = looked(request.watch)
             request.watch.look = lambda: wire  # and no longer at all that was sent
-            exchange.let_go()
+            exchange.held.release()
 
     async def _complete(self, request: Request, exchange: Exchange) -> Completion:
         pieces = (piece for message in request.messages for piece in message.pieces)
