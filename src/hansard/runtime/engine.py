@@ -417,7 +417,7 @@ class Engine:
         self._recording.add(Fact("tool.called", data))
         if number < answer["tools"]:
             return
-        self._journal.flush()
+        self._journal.persist()
         used = self.state.steps[step_of(answer["call"])].tools[-number:]
         for call, row in zip(self._asked, used, strict=True):
             self._using.begin(row, use(self._tools.get(call.name), call.arguments))

@@ -1,17 +1,20 @@
 """From a chain to the store: entries are kept in hand until they are stored, in batches.
 
 Debates that run in one event loop store together where they can, so that the disk
-is waited for once.
+is waited for once. Where others keep the store locked, a debate that has begun waits for
+as long as they do: what has arrived was paid for.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, cast
+from weakref import WeakSet
 
-from hansard.errors import HansardError
+from hansard.errors import DataError, HansardError
 from hansard.record import blob
 from hansard.record.bundle import Head
 from hansard.record.chain import Chain
@@ -21,6 +24,8 @@ from hansard.runtime.clock import Clock
 from hansard.store.application import Batch, Store
 from hansard.store.database import Extras
 
+_LOG = logging.getLogger("hansard.store")
+_AGAIN = 1.0  # seconds until a store is looked at again that others keep locked
 _TOGETHER = 100  # debates that store in one transaction, so that few wait with lines in memory
 
 
@@ -106,6 +111,11 @@ class Journal:
             self._stored()
         self.on_stored()
 
+    def persist(self) -> None:
+        """Do so however long others keep the store locked; nobody is served meanwhile."""
+        while not self._is_stored():
+            time.sleep(_AGAIN)
+
     async def commit(self) -> None:
         """Store what was added, with the other debates of this event loop that wait to.
 
@@ -125,7 +135,25 @@ class Journal:
             if _waiting.get(place) is group:  # the first to come back stores for all
                 del _waiting[place]
                 _store_together(self._store, list(group))
-        self.flush()
+        while not self._is_stored():  # noqa: ASYNC110 - whoever locks it tells nobody of the end
+            await asyncio.sleep(_AGAIN)
+
+    def _is_stored(self) -> bool:
+        """Store what was added; False where others keep the store locked, and it is to be kept."""
+        has_begun = self._chain.seq > len(self._lines)
+        if has_begun and self._store in _locked and self._store.is_locked():
+            return False
+        try:
+            self.flush()
+        except DataError as error:
+            if error.code != _BUSY or not has_begun:
+                raise
+            _note_locked(self._store)
+            return False
+        if self._store in _locked:
+            _locked.discard(self._store)
+            _LOG.warning("%s is free again, and what had arrived is stored", self._store.url)
+        return True
 
     def batch(self) -> Batch:
         """Return what was added and is not stored yet."""
@@ -141,7 +169,9 @@ class Journal:
         self._erased, self._priority = [], None
 
 
+_BUSY = "store.busy"
 _waiting: dict[tuple[asyncio.AbstractEventLoop, Store], dict[Journal, None]] = {}
+_locked: WeakSet[Store] = WeakSet()  # by others, for longer than a writer waits
 
 
 def _store_together(store: Store, journals: list[Journal]) -> None:
@@ -149,7 +179,24 @@ def _store_together(store: Store, journals: list[Journal]) -> None:
     left = [journal for journal in journals if journal._lines]
     if len(left) < 2:  # alone, a journal stores for itself and says what failed
         return
-    with suppress(HansardError):  # each finds its own error, if any, alone
+    if store in _locked:
+        return
+    try:
         store.append(*(journal.batch() for journal in left))
-        for journal in left:
-            journal._stored()
+    except HansardError as error:  # each finds its own, if any, alone
+        if error.code == _BUSY:
+            _note_locked(store)
+        return
+    for journal in left:
+        journal._stored()
+
+
+def _note_locked(store: Store) -> None:
+    """Tell whoever watches, once, that debates wait for a store."""
+    if store not in _locked:
+        _locked.add(store)
+        _LOG.warning(
+            "others keep %s locked: debates wait until it is free, with the replies that arrive "
+            "in memory; end what locks it, and do not end this process, or they are lost",
+            store.url,
+        )

@@ -99,9 +99,9 @@ def redact(
 
     Raises UsageError `store.unknown`, `store.running`, `review.open`, `review.text` or
     `redact.*`, and DataError `record.altered`, with nothing written; and DataError
-    `store.busy` where all is done, but another process still reads an older state of the
-    store, whose write-ahead log then keeps the texts until it ends; `store.full` and others
-    of the store where its files could not be written anew.
+    `store.busy`, `store.full` and others of the store where all is done, but its files could
+    not be written anew: such as while another process still reads an older state of it, which
+    the write-ahead log then keeps.
     """
     words = Words(*(checked(name, text) for name, text in zip(Words._fields, words, strict=True)))
     with store.runner(debate):
@@ -121,8 +121,6 @@ def redact(
     try:
         store.scrub()
     except DataError as error:
-        if error.code == "store.busy":  # it says the same
-            raise
         raise DataError(
             error.code,
             "what was to be erased is out of the record, but the store's files still have it: "

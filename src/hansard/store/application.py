@@ -298,6 +298,10 @@ class Store:
                 found.setdefault(id_of(row[0]), set()).add(str(row[1]))
         return {name: len(found[name]) for name in sorted(found)}
 
+    def is_locked(self) -> bool:
+        """Say whether others lock the store now; False where only an attempt can tell."""
+        return self._database.is_locked()
+
     def scrub(self) -> None:
         """Leave nothing in the store's files of what was erased from it.
 

@@ -240,6 +240,10 @@ class Database(ABC):
     def close(self) -> None:
         """See to what is beside it once it is closed."""
 
+    def is_locked(self) -> bool:
+        """Say whether others lock it at this moment; False where only an attempt can tell."""
+        return False
+
     def enqueue(self, c: Cursor, debate: str, priority: int) -> None:  # noqa: ARG002
         """Put a debate into the queue, in this transaction; raises UsageError `queue.*`."""
         raise self._no_queue()

@@ -9,13 +9,18 @@ from contextlib import contextmanager
 from typing import cast
 from uuid import UUID
 
-from eventsourcing.persistence import ConnectionPoolClosedError, PersistenceError
+from eventsourcing.persistence import (
+    ConnectionPoolClosedError,
+    ConnectionUnavailableError,
+    PersistenceError,
+)
 
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import MAX_EXPORT
 
 # SQLite tells no limit on the size of a file from a disk that fails.
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE)
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # Besides what SQLite calls corrupt: a table that is gone, and an index at odds with its rows.
 _DAMAGED = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT)
@@ -41,6 +46,13 @@ def guard() -> Iterator[None]:
         if number in _FULL or getattr(found, "errno", None) in _NO_ROOM:
             said = "there is no room left on the disk, or files may not be larger (`ulimit -f`)"
             raise DataError("store.full", f"the store cannot be written: {error}; {said}") from None
+        is_busy = number is not None and number & 0xFF in _BUSY
+        if is_busy or isinstance(error, ConnectionUnavailableError):
+            raise DataError(
+                "store.busy",
+                f"others keep the store locked: {error}; wait until they have ended, as a process "
+                "that erases texts, and try it again",
+            ) from None
         if number == sqlite3.SQLITE_TOOBIG:
             said = f"an entry or a text in the store has more than {MAX_EXPORT:,} bytes, which is"
             raise DataError("store.size", f"{said} more than Hansard reads") from None

@@ -236,7 +236,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
             return
         unscrubbed = Unscrubbed(Path(self.name))
         word = unscrubbed.read()
-        with closing(sqlite3.connect(self.name, timeout=LOCK_SECONDS, isolation_level=None)) as own:
+        with closing(_own(self.name, LOCK_SECONDS)) as own:
             own.execute("PRAGMA synchronous = FULL")
             own.execute("PRAGMA secure_delete = ON")
             _require_tree(own, self.name)
@@ -248,8 +248,8 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         if busy:
             raise DataError(
                 "store.busy",
-                f"what was to be erased is out of the record, but {self.name}-wal still has it, "
-                "since another process reads the store; end that process, and run `hansard list`",
+                f"another process reads an older state of the store, which {self.name}-wal keeps; "
+                "end that process",
             )
 
     @override
@@ -295,6 +295,12 @@ class Factory(SQLiteFactory):
         super().__init__(env)
         pool = self.datastore.pool
         self.datastore.pool = Pool(db_name=pool.db_name, lock_timeout=LOCK_SECONDS)
+
+
+def _own(name: str, seconds: float) -> sqlite3.Connection:
+    """Return a connection beside the pool, to a file that is there; it waits so long for a lock."""
+    uri = files.uri_of(Path(name))
+    return sqlite3.connect(uri, timeout=seconds, isolation_level=None, uri=True)
 
 
 def _text(data: bytes) -> str:
@@ -368,6 +374,17 @@ class SQLite(Database):
     @override
     def exposed(self) -> str | None:
         return files.exposed(self._path) if self._path else None
+
+    @override
+    def is_locked(self) -> bool:
+        if self._path is None:
+            return False
+        try:
+            with closing(_own(self._name, seconds=0)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+        return False
 
     @override
     def open(self) -> Debates:

@@ -1,0 +1,153 @@
+"""A store that others keep locked while debates run: what was paid for is kept until it is free."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+import instant
+from hansard.errors import DataError
+from hansard.runtime import session
+from hansard.runtime.models.base import Completion, ToolCall
+from hansard.store import sqlite
+from hansard.store.application import Store
+from playing import answer, spec_of
+
+LONG = 1_000  # seconds
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    """A store in a file, of which no writer waits for a lock by itself."""
+    monkeypatch.setattr(sqlite, "LOCK_SECONDS", 0)
+    with Store.open(f"sqlite:///{tmp_path}/hansard.db", create=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(store, tmp_path):
+    """Somebody else's connection to it."""
+    store.debates()  # it is there
+    with closing(sqlite3.connect(tmp_path / "hansard.db", isolation_level=None)) as connection:
+        yield connection
+
+
+def debating(store, model, tmp_path, **given):
+    return session.run(
+        spec_of("panel", **given),
+        store,
+        tmp_path,
+        models={"bot": model},
+        clock=instant.Clock(),
+        tools=given.get("tools") and {"look": lambda: "nothing"},
+    )
+
+
+def locking(other, at):
+    """Answer, and lock the store before the reply to the call of that number, for long."""
+    asked = []
+
+    async def model(request):
+        asked.append(request.call)
+        if len(asked) == at:
+            other.execute("BEGIN IMMEDIATE")
+            asyncio.get_running_loop().call_later(LONG, other.rollback)
+        return answer(request)
+
+    return model, asked
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+def test_a_debate_waits_for_as_long_as_it_takes(store, other, tmp_path, caplog, at):
+    model, asked = locking(other, at)
+
+    async def play():
+        found = await debating(store, model, tmp_path, convergence_check=False)
+        return found, asyncio.get_running_loop().time()
+
+    found, now = instant.run(play())
+    assert found.state.closed["outcome"] == "complete"
+    assert len(asked) == len(set(asked)) == 6
+    assert LONG <= now < LONG + 10
+    assert [row.message.partition(f"{tmp_path}/hansard.db ")[2][:4] for row in caplog.records] == [
+        "lock",
+        "is f",
+    ]
+
+
+def test_debates_that_wait_are_served_together(store, other, tmp_path, caplog):
+    model, asked = locking(other, 4)
+
+    async def play():
+        return await asyncio.gather(
+            *(debating(store, model, tmp_path, convergence_check=False) for _ in range(3))
+        )
+
+    played = instant.run(play())
+    assert [row.state.closed["outcome"] for row in played] == ["complete"] * 3
+    assert len(asked) == 18
+    assert len(caplog.records) == 2, "each is told once"
+
+
+def test_a_tool_is_not_used_before_its_call_is_stored(store, other, tmp_path, monkeypatch):
+    """The loop does nothing else meanwhile."""
+    slept = []
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 5:
+            other.rollback()
+
+    monkeypatch.setattr("hansard.runtime.journal.time.sleep", sleep)
+
+    async def model(request):
+        if request.call == "r0.draft.ann:1":
+            other.execute("BEGIN IMMEDIATE")
+            return Completion("", tool_calls=(ToolCall("look", "{}"),))
+        return answer(request)
+
+    found = instant.run(debating(store, model, tmp_path, tools=["look"]))
+    assert found.state.closed["outcome"] == "complete"
+    assert len(slept) == 5
+
+
+def test_a_debate_that_has_not_begun_does_not_wait(store, other, tmp_path):
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(DataError) as caught:
+        instant.run(debating(store, answer, tmp_path))
+    assert caught.value.code == "store.busy"
+    other.rollback()
+    assert instant.run(debating(store, answer, tmp_path)).state.closed["outcome"] == "complete"
+
+
+def test_who_is_interrupted_while_it_waits_still_tries_once(store, other, tmp_path):
+    model, _ = locking(other, 2)
+
+    async def play():
+        task = asyncio.ensure_future(debating(store, model, tmp_path))
+        await asyncio.sleep(LONG / 2)
+        task.cancel()
+        with pytest.raises(DataError, match="others keep the store locked"):
+            await task
+        await asyncio.sleep(LONG)
+        (debate,) = store.debates()
+        return await session.resume(debate, store, models={"bot": model}, clock=instant.Clock())
+
+    assert instant.run(play()).state.closed["outcome"] == "complete"
+
+
+@pytest.mark.parametrize("what", ["BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+def test_a_store_is_locked_while_somebody_else_writes(store, other, what):
+    assert not store.is_locked()
+    other.execute(what)
+    assert store.is_locked() == (what != "BEGIN")
+    other.rollback()
+    assert not store.is_locked()
+
+
+def test_a_store_in_memory_is_locked_by_nobody():
+    with Store.open("sqlite:///:memory:") as store:
+        assert not store.is_locked()
