@@ -57,7 +57,12 @@ def parse(text: str, name: str) -> object:
 
 
 def is_crowded(data: bytes | bytearray, most: int = MAX_VALUES) -> bool:
-    """Say whether JSON has more than `most` values, by its signs outside of strings.
+    """Say whether JSON has more than `most` values."""
+    return crowd(data, most) > most
+
+
+def crowd(data: bytes | bytearray, most: int) -> int:
+    """Return how many values JSON has, by its signs outside of strings; beyond `most` any more.
 
     Each comma and each opening bracket stands for a value at most, with at most two strings.
     Nothing is made of it: a parser makes objects of a hundred times its bytes.
@@ -65,7 +70,7 @@ def is_crowded(data: bytes | bytearray, most: int = MAX_VALUES) -> bool:
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     parts = plain.split(b'"', 4 * most + 4)
     signs = sum(part.count(sign) for part in parts[::2] for sign in (b",", b"{", b"["))
-    return signs > most or len(parts) > 4 * most + 4
+    return max(signs, most + 1) if len(parts) > 4 * most + 4 else signs
 
 
 def _from_yaml(text: str, name: str) -> object:

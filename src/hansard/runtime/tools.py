@@ -82,7 +82,8 @@ class Tool:
             frames = traceback.extract_tb(error.__traceback__)[1:]
             if any(not frame.filename.startswith(_PYDANTIC) for frame in frames):
                 raise
-            raise _UnfitError(error.error_count()) from None
+            count = error.error_count()
+        raise _UnfitError(count)  # apart from what pydantic found, which may take much memory
 
 
 def _tell(name: str, error: Exception) -> None:

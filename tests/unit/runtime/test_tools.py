@@ -18,8 +18,7 @@ from hansard.errors import SeatError, ToolWarning, UsageError
 from hansard.runtime import engine, session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
-from hansard.runtime.notation import MAX_VALUES
-from hansard.runtime.tools import Tool, find_tools, use
+from hansard.runtime.tools import Tool, _UnfitError, find_tools, use
 from playing import answer, spec_of
 
 
@@ -367,12 +366,23 @@ def test_a_reply_may_not_ask_for_more_than_a_record_holds(table):
 
 
 @pytest.mark.parametrize("crowd", ["[]", '{"a":0}', '"x"'])
-def test_arguments_are_counted_before_a_parser_makes_objects_of_them(table, crowd):
-    model = asking(("look_up", f'{{"what": [{",".join([crowd] * MAX_VALUES)}]}}'))
+@pytest.mark.parametrize("tools", [1, 50])
+def test_arguments_are_counted_before_a_parser_makes_objects_of_them(table, crowd, tools):
+    """Those of one reply together: all of its tools are used at once."""
+    most = base.MAX_ARGUMENTS
+    given = f'{{"what": [{",".join([crowd] * (most // tools))}]}}'
+    model = asking(*[("look_up", given)] * tools)
     with pytest.raises(SeatError) as raised:
         table.play("judged", model, use={"look_up": look_up}, max_rounds=1, attempts=1)
-    assert "at most 100000 values" in str(raised.value.__cause__)
+    assert f"at most {most} values" in str(raised.value.__cause__)
     assert not table.data("tool.called")
+
+
+def test_what_was_found_wrong_with_arguments_is_not_kept():
+    """Of one value that does not fit, pydantic tells in hundreds of bytes."""
+    with pytest.raises(_UnfitError) as raised:
+        Tool("look_up", look_up)._used("{}")
+    assert raised.value.__context__ is None
 
 
 def test_tool_rounds_are_bounded_and_then_nothing_is_offered(table):

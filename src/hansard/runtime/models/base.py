@@ -21,13 +21,16 @@ from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import Role
 from hansard.runtime.models.seen import Document, Said, Seen, Stance
-from hansard.runtime.notation import MAX_VALUES, is_crowded
+from hansard.runtime.notation import crowd
 from hansard.verify.checks import MAX_REPLY
 
 R = TypeVar("R")
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
 MAX_PROMPT = 16 << 20  # bytes, of one that is sent over a wire: no model reads as much
 MAX_TOOL_CALLS = 100  # in one reply
+# In what one reply asks of its tools: all are used at once, and of each value that does not fit
+# its tool, a parser makes an error or several, of hundreds of bytes.
+MAX_ARGUMENTS = 20_000
 LONGEST_WAIT = 3600.0  # seconds: no server's word holds a debate up for longer
 MAX_TOKENS = 10**9  # of one call: its cost at any price then fits an integer of the record
 
@@ -96,8 +99,9 @@ class Completion:
             raise ValueError("sent is what was sent where it differs from what was rendered")
         if len(self.tool_calls) > MAX_TOOL_CALLS:
             raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
-        if any(is_crowded(row.arguments.encode()) for row in self.tool_calls):
-            raise ValueError(f"the arguments of a tool hold at most {MAX_VALUES} values")
+        given = sum(crowd(row.arguments.encode(), MAX_ARGUMENTS) for row in self.tool_calls)
+        if given > MAX_ARGUMENTS:
+            raise ValueError(f"a reply gives its tools at most {MAX_ARGUMENTS} values")
         if type(self.finish) is not str or self.finish not in get_args(Finish):
             raise ValueError(f"finish must be one of {get_args(Finish)}")
         counts = (self.tokens_in, self.tokens_cached, self.tokens_cache_write, self.tokens_out)
