@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
-from unicodedata import normalize
 
+from hansard.rules.composed import composed
 from hansard.rules.events import Event
 from hansard.rules.redactions import texts_of
 
@@ -34,8 +34,7 @@ def _plain(text: str) -> str:
     plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
     if _HALF.search(plain):
         plain = plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    plain = normalize("NFC", _UNSEEN.sub("", plain))
-    return normalize("NFC", plain.casefold())
+    return composed(composed(_UNSEEN.sub("", plain)).casefold())
 
 
 def _letters(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from typing import (
@@ -37,6 +36,7 @@ from pydantic_core import PydanticCustomError, PydanticKnownError
 
 from hansard.closed import Closed
 from hansard.record.note import KEY_NAME
+from hansard.rules.composed import composed
 from hansard.rules.fields import Decimal, KeyName, Name, Structured, Url
 from hansard.rules.looks import unlike
 from hansard.rules.model_names import known_model
@@ -483,7 +483,7 @@ class Evidence(Strict):
     @classmethod
     def _normalised(cls, value: str | None) -> str | None:
         """NFC, once, here: quotes are later looked up in exactly this text."""
-        return value and unicodedata.normalize("NFC", value)
+        return value and composed(value)
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
