@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import click
 import jsonschema
 import pytest
 from rich.cells import cell_len
@@ -14,6 +15,7 @@ from rich.cells import cell_len
 import hansard as library
 from cli_support import leave_open, on_a_terminal, only_debate, write_debate, write_format
 from formats import NAMES, PLAYED
+from hansard.cli import console
 from hansard.cli.console import fields
 from hansard.cli.listing import _COLUMNS, _distinct
 from hansard.cli.summary import outcome
@@ -270,6 +272,38 @@ def test_show_of_every_format(hansard, format_):
     assert json.loads(done.out.partition("\nOutput\n")[2].partition("\n  }")[0] + "}") == {
         "synthesis": "so"
     }
+
+
+def echoed(monkeypatch):
+    """What is printed at once: it is copied several times on its way."""
+    pieces = []
+
+    def echo(message="", **more):
+        pieces.append(message)
+        real(message, **more)
+
+    real = click.echo
+    monkeypatch.setattr(click, "echo", echo)
+    return pieces
+
+
+def test_what_is_long_is_printed_in_pieces(monkeypatch, capsys):
+    pieces = echoed(monkeypatch)
+    lines = "".join(f"| {number}\n" for number in range(50_000))
+    console.say(lines)
+    assert capsys.readouterr().out == f"{lines}\n"
+    console.say_text("user", [lines[:100_001], lines[100_001:], "", "end"])
+    assert capsys.readouterr().out == f"--- user ---\n{lines}end\n"
+    assert max(map(len, pieces)) < len(lines) / 4
+
+
+def test_a_dossier_is_printed_in_pieces(hansard, debate, monkeypatch):
+    with library.open_store("sqlite:///hansard.db") as store:
+        whole = library.read_record(store, debate).dossier()
+    pieces = echoed(monkeypatch)
+    printed = hansard("report", debate, "--as", "dossier").out
+    assert printed == whole
+    assert max(map(len, pieces)) < len(whole) / 4
 
 
 @pytest.mark.slow

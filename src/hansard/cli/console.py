@@ -22,7 +22,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
-from hansard.report.safe import one_line, shown
+from hansard.report.safe import one_line, shown, substituted
 from hansard.report.size import require_room
 
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
@@ -108,16 +108,34 @@ def console(*, stderr: bool = False) -> Console:
 
 def say(words: str, *, err: bool = False) -> None:
     """Print lines in which words of others stand, in a pipe as they are."""
-    if is_terminal(stderr=err):
-        console(stderr=err).print(Text(words))
-    else:
-        click.echo(words, err=err)
+    for lines in _pieces([words]):
+        if is_terminal(stderr=err):
+            console(stderr=err).print(Text(lines))
+        else:
+            click.echo(lines, err=err)
 
 
-def say_text(title: str, words: str) -> None:
+def say_text(title: str, words: Iterable[str]) -> None:
     """Print a text that is not ours under its title: as it is, and on a terminal indented."""
-    safe = shown(words)
-    say(f"--- {title} ---\n{indent(safe, ' ' * _INSET) if is_terminal() else safe}")
+    say(f"--- {title} ---")
+    for lines in _pieces(words):
+        safe = shown(lines)
+        say(indent(safe, " " * _INSET) if is_terminal() else safe)
+
+
+def _pieces(words: Iterable[str]) -> Iterator[str]:
+    """Yield a text, given in parts, in pieces of whole lines, each without its last line end.
+
+    What is printed is copied several times on its way, and a prompt may be very long.
+    """
+    left = ""
+    for part in words:
+        left, begin = left + part, 0
+        while (end := left.find("\n", begin + _PIECE)) >= 0:
+            yield left[begin:end]
+            begin = end + 1
+        left = left[begin:]
+    yield left
 
 
 def value(found: object, limit: int = 100) -> str:
@@ -134,18 +152,13 @@ def document(found: BaseModel | Mapping[str, Any]) -> str:
     """
     require_room(found)
     row = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
-    return _inert_json(json.dumps(row, indent=2, ensure_ascii=False))
+    return substituted(_BEYOND_ASCII, _escaped, json.dumps(row, indent=2, ensure_ascii=False))
 
 
 def compact(found: BaseModel) -> str:
     """Return one line of JSON, of the many that `--json` prints of many records."""
-    return _inert_json(json.dumps(found.model_dump(mode="json"), ensure_ascii=False))
-
-
-def _inert_json(text: str) -> str:
-    """Return JSON with what acts escaped, a piece at a time: `sub` keeps a string of each match."""
-    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
-    return "".join(_BEYOND_ASCII.sub(_escaped, piece) for piece in pieces)
+    line = json.dumps(found.model_dump(mode="json"), ensure_ascii=False)
+    return substituted(_BEYOND_ASCII, _escaped, line)
 
 
 def table_of(names: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

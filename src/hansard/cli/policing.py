@@ -173,7 +173,7 @@ def show_policy(file: Path | None, spec: Path | None, format_: str, allow: tuple
     """
     if file is None:
         for role, body in hansard.prompt_templates(spec, format=format_, allow=allow).items():
-            say_text(role, body.decode())
+            say_text(role, [body.decode()])
         return
     found = hansard.parse_policy(file)
     rows = [(f"{line.scope} {line.term}", line.value) for line in found.lines]

@@ -136,7 +136,7 @@ def _seats(result: hansard.DebateResult) -> Iterator[RenderableType]:
 def _show_prompt(record: hansard.Record, call: str) -> None:
     found = record.prompt(call)
     for message in found.messages:
-        say_text(message.role, message.text)
+        say_text(message.role, message.pieces)
     same = "is" if found.digest == found.recorded else "IS NOT"
     say_notes([f"The digest of this prompt {same} the one recorded in entry {found.seq}"])
 
@@ -216,10 +216,18 @@ def _print_report(record: hansard.Record, form: str) -> None:
     elif form == "markdown":
         say(result.to_markdown().rstrip("\n"))
     elif form == "dossier":
-        say(record.dossier().rstrip("\n"))
+        _print_dossier(record, result)
     else:
         say(result.to_report())
         say_notes(note.message for note in result.notes)
+
+
+def _print_dossier(record: hansard.Record, result: hansard.DebateResult) -> None:
+    """Print what `Record.dossier` returns, block by block."""
+    from hansard.report.dossier import blocks  # noqa: PLC0415 - only this report needs it
+
+    for place, block in enumerate(blocks(result, record.events, record.text, record.verification)):
+        say(f"\n{block}" if place else block)
 
 
 def _print_period(

@@ -33,6 +33,13 @@ def dossier(
 
     Raises DataError `report.size` where it names long texts again and again.
     """
+    return "\n\n".join(blocks(result, events, text_of, verified)) + "\n"
+
+
+def blocks(
+    result: DebateResult, events: Sequence[Event], text_of: TextOfBlob, verified: Verification
+) -> Iterator[str]:
+    """Yield the dossier block by block: all of it may be several times as large as the record."""
     own: Display[Any] = DISPLAYS[result.format]
     texts = list(_texts(events, cache(text_of)))  # an entry may name one text often
     require_room([result, [text for _, text in texts]])
@@ -60,7 +67,8 @@ def dossier(
         _checks(verified),
         annexes.about(result, own.use(result)),
     )
-    return "\n\n".join(block for section in parts for block in section) + "\n"
+    for section in parts:
+        yield from section
 
 
 def _gaps(result: Result) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from sys import getsizeof
 
 from hansard.errors import DataError, UsageError
 from hansard.record.policy import Approved
-from hansard.report.size import require_room
+from hansard.report.size import Room, require_room
 from hansard.rules.events import Event
-from hansard.rules.prompts import Message, Renderer, TextOf
+from hansard.rules.prompts import Message, Renderer, TextOf, spell_out
 from hansard.rules.replay import Replay
 from hansard.rules.state import Step
 from hansard.rules.steps import Ask
@@ -41,13 +42,16 @@ def render(
     The rules are followed up to that call, so the prompt rests on what was
     recorded before it and on nothing else. Raises UsageError `prompt.unknown`
     for a call that was never started, DataError `prompt.gone` where a text that
-    it quotes is erased, `report.size` where it quotes long texts again and again.
+    it quotes is erased, `report.size` where it quotes long texts again and again, or would
+    take too much memory.
     """
+    room = Room("prompt")
 
     def present(name: str) -> str:
         text = text_of(name)
         if text is None:
             raise DataError("prompt.gone", f"the prompt of {call} quotes a text that is gone")
+        room.take(getsizeof(spell_out(text)))  # in memory, before the renderer holds it
         return text
 
     replay = Replay(text_of, approved)

@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 from html import escape
 
-from hansard.rules.prompts import spell_out
+from hansard.rules.prompts import spell_out, substituted
 
-__all__ = ["COLUMNS", "escaped", "one_line", "shown", "untypeset"]
+__all__ = ["COLUMNS", "escaped", "one_line", "shown", "substituted", "untypeset"]
 
 COLUMNS = 80  # of what `print` shows
 _ENOUGH = 8  # times the limit: so many characters of a text are read at first

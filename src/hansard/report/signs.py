@@ -16,7 +16,7 @@ from typing import cast
 
 from hansard.report.parts import Spoken
 from hansard.report.result import Output, Result
-from hansard.report.safe import shown
+from hansard.report.safe import shown, substituted
 from hansard.report.words import GONE, HEAD, REASONS, STOPPED, stance
 from hansard.rules.terms import CloseReason
 
@@ -58,7 +58,7 @@ def _word(word: str) -> str:
     if _LINK.search(word):  # in a cell of a table a sign that ends it counts also within code
         return "\\|".join(_code(part) if part else "" for part in word.split("|"))
     word = word.replace("&", "&amp;").replace("<", "&lt;")
-    return _SIGNS.sub(lambda found: f"\\{found[0]}", word)
+    return substituted(_SIGNS, lambda found: f"\\{found[0]}", word)
 
 
 def _escape_opener(opener: str) -> str:

@@ -11,6 +11,24 @@ from hansard.errors import DataError
 MOST = 1 << 28  # characters: twice what an export has at most
 
 
+class Room:
+    """What is left of the room for `what` would be printed."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._left = what, MOST
+
+    def take(self, size: int) -> None:
+        """Take so many characters of it; raises DataError `report.size` where it has fewer."""
+        self._left -= size
+        if self._left < 0:
+            raise DataError(
+                "report.size",
+                f"this {self._what} would have more than {MOST:,} characters, since the record "
+                "names long texts again and again, or what is in them has to be spelled out; "
+                "read them in its export",
+            )
+
+
 def require_room(found: object, what: str = "report") -> None:
     """Refuse what would be printed with more characters than an honest record gives.
 
@@ -18,20 +36,14 @@ def require_room(found: object, what: str = "report") -> None:
     `what` says what would be printed.
     Raises DataError `report.size`.
     """
-    room, left = MOST, [found]
+    room, left = Room(what), [found]
     while left:
         value = left.pop()
         if isinstance(value, str):
-            room -= len(value)
+            room.take(len(value))
         elif isinstance(value, BaseModel):
             left += vars(value).values()
         elif isinstance(value, Mapping):
             left += value.values()
         elif isinstance(value, list | tuple):
             left += value
-        if room < 0:
-            raise DataError(
-                "report.size",
-                f"this {what} would have more than {MOST:,} characters, since the record names "
-                "long texts again and again; read them in its export",
-            )

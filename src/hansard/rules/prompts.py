@@ -29,7 +29,7 @@ _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff"
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-
+_PIECE = 1 << 16  # characters
 
 # What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).
 _MARK = re.compile(
@@ -174,12 +174,19 @@ def quote(text: str) -> str:
     spelled out.
     """
     spelled = _MARK.sub(_spell, spell_out(text.replace(PAGE_BREAK, "\n")))
-    return "".join(f"| {line}\n" for line in spelled.split("\n"))
+    lines = spelled.replace("\n", "\n| ")
+    return f"| {lines}\n"
 
 
 def spell_out(text: str) -> str:
     """Write each control and bidi character but tab and line feed as `<U+XXXX>`."""
-    return _CONTROL.sub(_spell, text)
+    return substituted(_CONTROL, _spell, text)
+
+
+def substituted(sign: re.Pattern[str], by: Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace each sign, a piece of the text at a time: `sub` keeps a string of each match."""
+    pieces = (text[at : at + _PIECE] for at in range(0, len(text), _PIECE))
+    return "".join(sign.sub(by, piece) for piece in pieces)
 
 
 def _spell(found: re.Match[str]) -> str:

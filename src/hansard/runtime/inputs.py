@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from hansard.errors import UsageError
 from hansard.rules.formats import DEFAULT, FORMATS, SPECS, AnySpec
+from hansard.rules.prompts import quote
 from hansard.rules.spec_gate import SingleAnswer
 from hansard.rules.spec_parts import Advocate, Evidence, OwnPath, Seat
 from hansard.runtime import documents
@@ -32,6 +33,7 @@ _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any temp
 # What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
 _INNER = re.compile(r"^function-|\[.*\]$")
 MOST_MISTAKES = 10  # of a spec, that are told at once
+MOST_QUOTED = 2 * MAX_DOCUMENTS  # bytes: a control character has eight where it is spelled out
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
@@ -257,6 +259,12 @@ def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
     if size > MAX_DOCUMENTS:
         raise UsageError(
             "spec.file_size", f"the documents have more than {MAX_DOCUMENTS:,} bytes together"
+        )
+    if sum(len(quote(document.text or "").encode()) for document in found) > MOST_QUOTED:
+        raise UsageError(
+            "spec.file_size",
+            f"the documents have more than {MOST_QUOTED:,} bytes together as prompts show them, "
+            "where control characters are spelled out; give them without those",
         )
     return spec.model_copy(update={"evidence": found})
 

@@ -50,3 +50,14 @@ def test_a_prompt_with_one_text_in_many_documents_is_too_much(monkeypatch):
     assert sum(message.text.count(LONG) for message in prompt()) == 12
     monkeypatch.setattr(size, "MOST", 10 * len(LONG))
     refused(prompt, "prompt")
+
+
+def test_a_prompt_is_refused_before_it_is_held_whole(monkeypatch):
+    """One sign beyond the others makes each character of a text take four bytes."""
+    rows = [{"id": f"d{number}", "text": f"\U0001f600{number}{LONG}"} for number in range(4)]
+    bundle = play("panel", evidence=rows)
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    events = list(map(parse, bundle.lines))
+    call = next(row["data"]["call"] for row in events if row["type"] == "call.started")
+    monkeypatch.setattr(size, "MOST", 10 * len(LONG))
+    refused(lambda: render(events, bundle.templates, texts.get, call), "prompt")

@@ -22,6 +22,7 @@ from hansard.rules.prompts import (
     role,
     template,
 )
+from measuring import traced
 from support import prompt_of
 
 UNSEEN = [
@@ -203,3 +204,10 @@ def test_a_message_comes_in_blocks_that_joined_are_its_text():
     assert Message("system", ["a", "b"]).blocks == ["ab"]
     assert Message("system", []).blocks == [""]
     assert all("".join(row.blocks) == row.text for row in (titled, Message("user", [])))
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\n"])
+def test_what_is_spelled_out_takes_little_memory_beside_itself(sign):
+    """A string was made of each control character, and of each line."""
+    found, most = traced(lambda: quote(sign * 500_000))
+    assert most < 4 * len(found)

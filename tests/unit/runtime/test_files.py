@@ -283,6 +283,14 @@ def test_documents_have_a_bound_each_and_together():
     assert refused(read_evidence, documents(most + "x"), Files(None)).code == "spec.file_size"
 
 
+def test_documents_have_a_bound_together_as_prompts_show_them():
+    text = "\x01" * (LIMITS["document"] - 1)
+    assert read_evidence(documents(text, text), Files(None)).evidence
+    error = refused(read_evidence, documents(text, text, text), Files(None))
+    assert error.code == "spec.file_size"
+    assert "as prompts show them" in str(error)
+
+
 def test_a_document_that_grows_in_nfc_is_measured_as_it_is_recorded(place):
     (place / "spec" / "grows.md").write_text("\u0958" * (LIMITS["document"] // 6))
     spec = spec_of("panel", evidence=["grows.md"])

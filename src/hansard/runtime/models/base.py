@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar, get_args, runtime_checkable
 from hansard.errors import HansardError
 from hansard.record.canonical import TEXT
 from hansard.rules.fields import UNTRIED, CallError, Finish, Parameters
-from hansard.rules.prompts import Message
+from hansard.rules.prompts import Message, quote
 from hansard.rules.replies import Schema
 from hansard.rules.spec_parts import PriceSpec
 from hansard.rules.terms import Role
@@ -28,6 +28,7 @@ R = TypeVar("R")
 MAX_TEXT = 16_000_000  # characters, of what is no reply: a store keeps a text in one value
 MAX_PROMPT = 16 << 20  # bytes, of one that is sent over a wire: no model reads as much
 MAX_TOOL_CALLS = 100  # in one reply
+MOST_QUOTED = 2 * MAX_REPLY  # bytes: a control character has eight where it is spelled out
 # In what one reply asks of its tools: all are used at once, and of each value that does not fit
 # its tool, a parser makes an error or several, of hundreds of bytes.
 MAX_ARGUMENTS = 20_000
@@ -91,8 +92,7 @@ class Completion:
         known = [text for text in (self.sent, *names) if text is not None]
         for text in (self.text, *known, *asked):
             _check_text(text)
-        if len(self.text.encode()) > MAX_REPLY:  # a verifier reads no longer one
-            raise ValueError(f"a reply has at most {MAX_REPLY} bytes")
+        _check_reply(self.text)
         if not (self.sent_as_rendered is None or isinstance(self.sent_as_rendered, bool)):
             raise TypeError("sent_as_rendered is true, false or unknown")
         if (self.sent_as_rendered is False) != (self.sent is not None):
@@ -108,6 +108,13 @@ class Completion:
         for count in (*counts, self.status):
             if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
                 raise ValueError(f"a token count is a whole number up to {MAX_TOKENS}")
+
+
+def _check_reply(text: str) -> None:
+    if len(text.encode()) > MAX_REPLY:  # a verifier reads no longer one
+        raise ValueError(f"a reply has at most {MAX_REPLY} bytes")
+    if len(quote(text).encode()) > MOST_QUOTED:
+        raise ValueError(f"a reply has at most {MOST_QUOTED} bytes as prompts show it")
 
 
 def _check_text(text: object) -> None:

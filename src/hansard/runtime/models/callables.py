@@ -95,7 +95,8 @@ def no_reply(request: Request, reply: object, wanted: str) -> TypeError:
 def _no_record_holds(request: Request, error: ValueError) -> ValueError:
     """Return the error of a text that is too long for a record, or is not Unicode, with words."""
     no_unicode = isinstance(error, UnicodeError)
-    what = "that is not Unicode" if no_unicode else f"of more than {MAX_REPLY:,} bytes"
+    size = f"{MAX_REPLY:,} bytes, or twice as many with control characters spelled out"
+    what = "that is not Unicode" if no_unicode else f"of more than {size}"
     wanted = "text that UTF-8 can write" if no_unicode else "a shorter one"
     who = f"{request.speaker} ({request.model})"
     error.names_its_seat = f"{who} returned a reply {what}; return {wanted}"  # type: ignore[attr-defined]

@@ -394,3 +394,9 @@ def test_a_reply_that_no_verifier_would_read_is_no_completion():
     assert Completion("é" * (MAX_REPLY // 2)).text
     with pytest.raises(ValueError, match="a reply has at most 1048576 bytes"):
         Completion("é" * (MAX_REPLY // 2) + "x")
+
+
+def test_a_reply_that_prompts_would_show_at_eight_times_its_length_is_no_completion():
+    assert Completion("\x01" * (MAX_REPLY // 4 - 1)).text
+    with pytest.raises(ValueError, match="at most 2097152 bytes as prompts show it"):
+        Completion("\x01" * (MAX_REPLY // 4))
