@@ -402,7 +402,7 @@ def _check_deliverable(state: DebateState, bundle: Bundle) -> None:
 def _same_tools(state: DebateState, given: Tools | None) -> dict[str, Tool]:
     """Return the tools of a debate; UsageError `tool.changed` for one that is described anew."""
     rows = state.spec["tools"]
-    found = find_tools([row["tool"] for row in rows], given)
+    found = find_tools([row["tool"] for row in rows], given, anew=False)
     for row in rows:
         if sha256(found[row["tool"]].document).hexdigest() != row["sha256"]:
             raise UsageError(

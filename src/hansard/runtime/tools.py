@@ -13,7 +13,7 @@ import json
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hansard.errors import ToolWarning, UsageError
 from hansard.report.safe import one_line
+from hansard.rules.replies import Schema
 from hansard.runtime.models.base import MAX_TEXT, ToolDefinition, awaited, exact
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
@@ -107,8 +108,13 @@ async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:
     return await awaited(tool.call(arguments)) if tool else ("there is no such tool", False)
 
 
-def find_tools(names: Sequence[str], given: Mapping[str, ToolFunction] | None) -> dict[str, Tool]:
-    """Return the tools of a spec by name; raises UsageError `tool.*` for one that is not there."""
+def find_tools(
+    names: Sequence[str], given: Mapping[str, ToolFunction] | None, *, anew: bool = True
+) -> dict[str, Tool]:
+    """Return the tools of a spec by name; raises UsageError `tool.*` for one that is not there.
+
+    `tool.branching` is for a debate that is opened `anew`: one that was begun can be resumed.
+    """
     found = {}
     for name in names:
         if not given or name not in given:
@@ -126,4 +132,50 @@ def find_tools(names: Sequence[str], given: Mapping[str, ToolFunction] | None) -
                 "tool.unfit",
                 f"tool {name} must be a function whose arguments have names and JSON types",
             )
+        if anew and _branches(found[name].definition.parameters):
+            raise UsageError(
+                "tool.branching",
+                f"tool {name} takes a union of types that hold the same union again, so a short "
+                "reply could take for ever to read; give the union a discriminator, as "
+                'Field(discriminator="kind") of pydantic does',
+            )
+    return found
+
+
+def _branches(root: Schema) -> bool:
+    """Say whether one value may have to be tried in several ways that lead to the same choice.
+
+    Pydantic tries all of them, at every depth, and lets nothing else run meanwhile.
+    """
+    for node in _within(root, root):
+        choices = node.get("anyOf")
+        for kind in ("object", "array"):
+            alike = [
+                each
+                for each in (choices if isinstance(choices, list) else ())
+                if _referred(each, root).get("type") == kind
+                and any(inner is node for inner in _within(each, root))
+            ]
+            if len(alike) > 1:
+                return True
+    return False
+
+
+def _within(schema: Schema, root: Schema) -> Iterator[Schema]:
+    """Yield the objects that a schema is made of, those included to which it refers, each once."""
+    seen, left = set[int](), [schema]
+    while left:
+        value: Any = left.pop()
+        if isinstance(value, list):
+            left += value
+        elif isinstance(value, dict) and id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            left += [_referred(value, root), *value.values()]
+
+
+def _referred(schema: Schema, root: Schema) -> Schema:
+    """Return the definition that a schema refers to, or else itself."""
+    name = str(schema.get("$ref")).removeprefix("#/$defs/")
+    found: Schema = root.get("$defs", {}).get(name, schema)
     return found

@@ -7,11 +7,14 @@ import json
 import re
 import threading
 import warnings
+from contextlib import nullcontext
 from functools import partial
 from hashlib import sha256
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter, WithJsonSchema
+from typing_extensions import TypeAliasType
 
 import instant
 from hansard.errors import SeatError, ToolWarning, UsageError
@@ -214,6 +217,63 @@ def test_what_cannot_be_described_is_refused(function):
         find_tools(["t"], {"t": function})
     assert caught.value.code == "tool.unfit"
     assert "\n" not in str(caught.value)
+
+
+class All(BaseModel):
+    kind: Literal["all"]
+    of: list[Some | All | str]
+
+
+class Some(BaseModel):
+    kind: Literal["some"]
+    of: list[Some | All | str]
+
+
+class Chain(BaseModel):
+    next: Chain | None = None
+    more: dict[str, list[Chain]] = {}
+
+
+class Step(BaseModel):
+    kind: Literal["step"]
+    next: Annotated[Step | Stop, Field(discriminator="kind")]
+
+
+class Stop(BaseModel):
+    kind: Literal["stop"]
+    why: Chain | Stop | int
+
+
+for kind in (All, Some, Chain, Step, Stop):
+    kind.model_rebuild()
+
+Rows = TypeAliasType("Rows", "list[Rows] | frozenset[Rows] | int")
+Values = TypeAliasType("Values", "list[Values] | dict[str, Values] | int | None")
+TAKES = {  # whether it is refused
+    "a union of models": (All | Some, True),
+    "one of them": (All, True),
+    "a union of lists": (Rows, True),
+    "values of JSON": (Values, False),
+    "a chain": (Chain, False),
+    "a union with a discriminator": (Step, False),
+    "a union that comes once": (Chain | dict[str, int], False),
+    "a definition that is none": (Annotated[dict[str, Any], WithJsonSchema({"anyOf": {}})], False),
+}
+
+
+@pytest.mark.parametrize("what", TAKES)
+def test_arguments_that_could_be_read_for_ever_are_refused(what):
+    """Three types that hold one another are tried in 3 to the power of the depth ways."""
+    taken, refused = TAKES[what]
+
+    def function(what):
+        return "given"
+
+    function.__annotations__ = {"what": taken}
+    assert find_tools(["t"], {"t": function}, anew=False)["t"].document
+    with pytest.raises(UsageError) if refused else nullcontext() as caught:
+        find_tools(["t"], {"t": function})
+    assert not refused or caught.value.code == "tool.branching"
 
 
 @pytest.mark.parametrize("given", [None, {}, {"other": look_up}])
