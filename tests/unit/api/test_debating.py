@@ -514,6 +514,10 @@ def test_a_question_is_not_taken_for_the_file_of_a_spec():
         (lambda _: 1 / 0, "raised ZeroDivisionError in r1.argument.ship; nothing was retried"),
         (lambda _: "x" * (2**20 + 1), "returned a reply of more than 1,048,576 bytes; return a sh"),
         (
+            lambda _: "\x01" * 2**20,
+            "returned a reply of too many control characters; return one without them",
+        ),
+        (
             lambda _: "half \ud800",
             "returned a reply that is not Unicode; return text that UTF-8 can",
         ),

@@ -92,12 +92,13 @@ def no_reply(request: Request, reply: object, wanted: str) -> TypeError:
     return error
 
 
-def _no_record_holds(request: Request, error: ValueError) -> ValueError:
+def _no_record_holds(request: Request, text: str, error: ValueError) -> ValueError:
     """Return the error of a text that is too long for a record, or is not Unicode, with words."""
-    no_unicode = isinstance(error, UnicodeError)
-    size = f"{MAX_REPLY:,} bytes, or twice as many with control characters spelled out"
-    what = "that is not Unicode" if no_unicode else f"of more than {size}"
-    wanted = "text that UTF-8 can write" if no_unicode else "a shorter one"
+    what, wanted = f"of more than {MAX_REPLY:,} bytes", "a shorter one"
+    if isinstance(error, UnicodeError):
+        what, wanted = "that is not Unicode", "text that UTF-8 can write"
+    elif len(text.encode()) <= MAX_REPLY:
+        what, wanted = "of too many control characters", "one without them"
     who = f"{request.speaker} ({request.model})"
     error.names_its_seat = f"{who} returned a reply {what}; return {wanted}"  # type: ignore[attr-defined]
     return error
@@ -139,7 +140,7 @@ class CallableModel:
         try:
             return Completion(exact(text))
         except ValueError as error:  # the function did not raise it
-            raise _no_record_holds(request, error) from None
+            raise _no_record_holds(request, text, error) from None
 
     def _call(self, request: Request) -> Callable[[], object]:
         """Return the call of the function, with what it is given."""
