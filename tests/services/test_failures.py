@@ -303,7 +303,7 @@ def test_a_prompt_longer_than_any_model_reads_is_not_sent(serve, monkeypatch):
     monkeypatch.setattr(wire, "MAX_PROMPT", 100)
     server = serve(lambda body: shape.said('{"vote": "yes"}'), shape)
     assert ask(asked([("user", "x" * 98), ("user", "é")], max_tokens=90), model=shape.model)
-    with pytest.raises(ModelError, match=r"client_error \(too-large\)") as caught:
+    with pytest.raises(ModelError, match=r"client_error \(prompt-too-long\)") as caught:
         ask(asked([("user", "x" * 99), ("user", "é")], max_tokens=90), model=shape.model)
     assert (len(server.bodies), caught.value.wire) == (1, Wire())
 

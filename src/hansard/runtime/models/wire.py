@@ -153,7 +153,7 @@ class WireModel(ABC):
     async def _complete(self, request: Request, exchange: Exchange) -> Completion:
         pieces = (piece for message in request.messages for piece in message.pieces)
         if sum(len(piece.encode(errors="surrogatepass")) for piece in pieces) > MAX_PROMPT:
-            raise ModelError("client_error", "too-large")
+            raise ModelError("client_error", "prompt-too-long")
         token = EXCHANGE.set(exchange)
         trouble = ""
         form = self.form(request)
