@@ -1,4 +1,8 @@
-"""What is in flight: calls and tools that have not come back, each with its deadline."""
+"""What is in flight: calls and tools that have not come back, each with its deadline.
+
+Where the loop was held up beyond a deadline, what came in time is still to be read. So that
+deadline is once put off by as long as that took.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Watch
 from hansard.runtime.pacing import Release, nothing
 
+_LATE = 0.1  # seconds after a deadline: a loop that looks then was held up
+_LONGEST = 10.0  # seconds for which one is put off: a long reply is read in fewer
 D = TypeVar("D")
 R = TypeVar("R")
 
@@ -25,6 +31,7 @@ class Flight(Generic[D, R]):
     deadline: float
     release: Release
     watch: Watch
+    was_put_off: bool = False
 
 
 class Flights(Generic[D, R]):
@@ -72,9 +79,12 @@ class Flights(Generic[D, R]):
 
     def timed_out(self, now: float) -> Iterator[Flight[D, R]]:
         """Yield those whose deadline has passed, each cancelled and in flight no longer."""
-        for task in self.tasks:
-            if self._flights[task].deadline <= now:
-                flight = self._flights.pop(task)
+        for task, flight in [*self._flights.items()]:
+            late = now - flight.deadline
+            if late > _LATE and not flight.was_put_off:
+                flight.deadline, flight.was_put_off = now + min(late, _LONGEST), True
+            elif late >= 0:
+                del self._flights[task]
                 task.cancel()
                 flight.release()
                 yield flight

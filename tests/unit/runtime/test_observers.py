@@ -186,7 +186,8 @@ async def answering(request):
     return playing.answer(request)
 
 
-def test_a_reply_in_time_counts_though_the_loop_was_held_up(table):
+@pytest.mark.parametrize("turns", [3, 1_000])
+def test_a_reply_in_time_counts_though_the_loop_was_held_up(table, turns):
     held = []
 
     def observe(event):
@@ -196,13 +197,31 @@ def test_a_reply_in_time_counts_though_the_loop_was_held_up(table):
 
     async def replies(request):
         await asyncio.sleep(0 if request.speaker == "planner" else 0.05)
-        for _ in range(3):  # a library takes some more turns of the loop to hand it over
+        for _ in range(turns):  # a library takes some more turns of the loop to hand it over
             await asyncio.sleep(0)
         return {"stance": "s", "rationale": "r", "vote": "release"}
 
     table.run(replies, observe=observe, timeout_seconds=0.3)
     assert held
     assert table.data("call.failed") == []
+
+
+@pytest.mark.parametrize(("held", "ends"), [(0.05, 0.3), (0.45, 0.6), (60, 70)])
+def test_a_call_that_hangs_is_given_up_though_the_loop_was_held_up(table, held, ends):
+    """One deadline is put off by as long as the loop was held up beyond it, to ten seconds."""
+    given_up = []
+
+    def observe(event):
+        if event["type"] == "call.failed":
+            given_up.append(asyncio.get_running_loop().time())
+
+    async def replies(request):
+        if request.speaker == "planner":
+            asyncio.get_running_loop().call_soon(instant.spend, held)
+        await asyncio.sleep(1_000)
+
+    table.run(replies, observe=observe, timeout_seconds=0.3, attempts=1)
+    assert given_up[0] == pytest.approx(ends)
 
 
 def test_an_observer_that_breaks_at_the_close_is_told_once_all_is_stored(table):
