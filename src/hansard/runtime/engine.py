@@ -197,12 +197,12 @@ class Engine:
                 self._not_asked(call.data)
             else:
                 started.append((step, call, release))
-        self._pace.settle()
+        places = self._pace.settle()
         await self._begin(started)
         self._close_lost_tools()
         over = self.state.cut or self._recording.broken or self._recording.stop
         if self._calling or self._using or not over:
-            await self._wait()
+            await self._wait(places)
 
     async def _begin(self, started: list[tuple[Step, Call, Release]]) -> None:
         """Make calls once their start is stored; none where a hook has raised: each may cost."""
@@ -306,14 +306,16 @@ class Engine:
         elapsed = spending.milliseconds(self.state.opened_at, self._journal.time())
         return max(0, limit - elapsed) / 1000
 
-    async def _wait(self) -> None:
-        """Wait for the first call or tool to end or to run out of time, and record every end."""
+    async def _wait(self, places: list[asyncio.Future[None]]) -> None:
+        """Wait for the first call or tool to end or to run out of time, and record every end.
+
+        Also for the first of the `places`.
+        """
         now = self._clock.monotonic()
         deadlines = [*self._calling.deadlines, *self._using.deadlines]
         pause, left = self._pace.next_end(now), self._time_left()
         ends = [*deadlines, *([] if pause is None else [pause])]
-        what: list[asyncio.Future[Any]] = [*self._calling.tasks, *self._using.tasks]
-        what += self._pace.waited_for
+        what: list[asyncio.Future[Any]] = [*self._calling.tasks, *self._using.tasks, *places]
         # When it is up, a step that waits is not asked any more; what is in flight still ends.
         if left is not None and (left or not (self._calling or self._using)):
             ends.append(now + left)

@@ -273,16 +273,22 @@ class Pace:
 
         return release
 
-    def settle(self) -> None:
-        """Once it is chosen what is asked, give back what no call still waits with, or for."""
-        waits = any(
-            name in self._wanted for name, (_, place) in self._places.items() if not place.done()
+    def settle(self) -> list[asyncio.Future[None]]:
+        """Once it is chosen what is asked, give back what no call still waits with, or for.
+
+        Return what is waited for, so that it is noticed also if it comes before anybody waits.
+        """
+        waits = any(  # for room, which only calls in flight have: they end without what is kept
+            name in self._wanted and isinstance(name, int)
+            for name, (_, place) in self._places.items()
+            if not place.done()
         )
         for name, (slots, place) in [*self._places.items()]:
             if name not in self._wanted or (place.done() and not waits):
                 slots.give_back(place)
                 del self._places[name]
         self._wanted.clear()
+        return self.waited_for
 
     @property
     def waited_for(self) -> list[asyncio.Future[None]]:

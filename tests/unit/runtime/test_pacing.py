@@ -303,6 +303,48 @@ def test_what_no_call_asks_for_any_more_is_given_back(monkeypatch):
     asyncio.run(play())
 
 
+def test_a_place_is_kept_for_room_and_for_no_other_place(monkeypatch):
+    """What a ceiling keeps back does not use its own: two debates could wait for each other's."""
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+
+    async def play():
+        one, other, third = (Pace(leading_call=False) for _ in range(3))
+        assert third.has_place("openai:a")
+        assert not one.has_place("openai:a")
+        assert one.has_place("google:b")
+        one.settle()
+        assert len(one.waited_for) == 1
+        assert other.has_place("google:b")
+
+    asyncio.run(play())
+
+
+def test_a_place_that_comes_while_other_calls_begin_is_used_at_once(table, monkeypatch):
+    """Such as while an observer hears of them, or the store is locked."""
+    monkeypatch.setenv(pacing.VARIABLE, "1")
+    begun = {}
+
+    async def model(request):
+        begun.setdefault(request.call, asyncio.get_running_loop().time())
+        await asyncio.sleep(50)
+        return answer(request)
+
+    async def observe(event):
+        if event["type"] == "call.started":
+            await asyncio.sleep(2)
+
+    async def play():
+        slots = pacing.slots_of("openai:a")
+        taken = slots.take()
+        asyncio.get_running_loop().call_later(1, slots.give_back, taken)
+        debaters = [{"id": "ann", "model": "openai:a"}, {"id": "bob", "model": "google:b"}]
+        await table.debating("panel", debaters=debaters, timeout_seconds=60, observe=observe)
+
+    with served(model):
+        instant.run(play())
+    assert begun["r0.draft.bob:1"] < begun["r0.draft.ann:1"] < 50
+
+
 LIMITS = [
     ("", {"": 100}),
     ("20", {"": 20}),
