@@ -298,6 +298,38 @@ def test_nothing_that_was_sent_stays_in_memory(serve, name):
     assert [row.look().status for row in watches] == [200, 500, None, 200]
 
 
+@pytest.mark.parametrize("name", ["chat", "anthropic", "google"])
+def test_nothing_of_a_call_that_is_given_up_stays_in_memory(serve, name):
+    shape, size = SHAPES[name], 5_000
+    arrived, release = threading.Event(), threading.Event()
+    server = serve(hanging(arrived, release), shape)
+
+    async def go():
+        opened: Any = open_model(shape.model)
+        call = asyncio.ensure_future(
+            opened.complete(asked([("user", "z" * (size + 3))], max_tokens=90))
+        )
+        await asyncio.to_thread(arrived.wait, GUARD)
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+        del call
+        release.set()
+        server.raw.clear()
+        until = time.monotonic() + GUARD
+        while (found := held(size)) and time.monotonic() < until:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.1)
+        await opened.aclose()
+        return found
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert asyncio.run(go()) == []
+    finally:
+        gc.enable()
+
+
 def test_a_prompt_longer_than_any_model_reads_is_not_sent(serve, monkeypatch):
     shape = SHAPES["chat"]
     monkeypatch.setattr(wire, "MAX_PROMPT", 100)

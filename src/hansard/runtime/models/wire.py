@@ -18,6 +18,7 @@ Nothing is retried or redirected: a second request within one attempt is refused
 
 from __future__ import annotations
 
+import asyncio
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -169,6 +170,9 @@ class WireModel(ABC):
         except Exception as error:  # noqa: BLE001 - the exchange says what happened, and says it better
             trouble = type(error).__name__
             _let_go(error)
+        except asyncio.CancelledError as error:  # given up, such as when its time is up
+            _let_go(error)
+            raise
         finally:
             EXCHANGE.reset(token)
         if exchange.sent is None:  # the client never came to send it
