@@ -148,17 +148,29 @@ def _branches(root: Schema) -> bool:
     Pydantic tries all of them, at every depth, and lets nothing else run meanwhile.
     """
     for node in _within(root, root):
-        choices = node.get("anyOf")
+        choices = _choices(node, root)
         for kind in ("object", "array"):
             alike = [
                 each
-                for each in (choices if isinstance(choices, list) else ())
-                if _referred(each, root).get("type") == kind
-                and any(inner is node for inner in _within(each, root))
+                for each in choices
+                if each.get("type") == kind and any(inner is node for inner in _within(each, root))
             ]
             if len(alike) > 1:
                 return True
     return False
+
+
+def _choices(node: Schema, root: Schema) -> list[Schema]:
+    """Return what a union may be, those included of the unions that are its own members."""
+    found, seen, left = list[Schema](), set[int](), [node]
+    while left:
+        each = _referred(left.pop(), root)
+        if isinstance(inner := each.get("anyOf"), list) and id(each) not in seen:
+            seen.add(id(each))
+            left += inner
+        else:
+            found.append(each)
+    return found
 
 
 def _within(schema: Schema, root: Schema) -> Iterator[Schema]:

@@ -249,10 +249,14 @@ for kind in (All, Some, Chain, Step, Stop):
 
 Rows = TypeAliasType("Rows", "list[Rows] | frozenset[Rows] | int")
 Values = TypeAliasType("Values", "list[Values] | dict[str, Values] | int | None")
+One = TypeAliasType("One", "list[Both] | int")
+Other = TypeAliasType("Other", "list[Both] | str")
+Both = TypeAliasType("Both", "One | Other")
 TAKES = {  # whether it is refused
     "a union of models": (All | Some, True),
     "one of them": (All, True),
     "a union of lists": (Rows, True),
+    "a union of unions": (Both, True),
     "values of JSON": (Values, False),
     "a chain": (Chain, False),
     "a union with a discriminator": (Step, False),
