@@ -1007,11 +1007,11 @@ def test_a_worker_whose_server_goes_down_as_it_begins_ends_and_says_so(url, monk
     """A connection that is refused at once, as every one of a server that is going down."""
     made = []
 
-    async def refused(dsn):
+    def refused(dsn):
         made.append(1)
         if len(made) > session:
             raise psycopg.OperationalError("FATAL: the database system is shutting down")
-        return await queue.session(dsn)
+        return queue.session(dsn)
 
     monkeypatch.setattr("hansard.runtime.sharing.session", refused)
     with pytest.raises(hansard.DataError) as caught:

@@ -248,7 +248,7 @@ def _records(text: str, path: Path) -> Iterator[list[str]]:
             heading, read, end = heading or cells, read + 1, source.tell()
             yield cells
     except csv.Error as error:
-        said = _too_long(text, end, heading)
+        said = _too_long(text, end, heading) if "field limit" in str(error) else None
         place = f"row {read + 1}" if said else f"line {reader.line_num}"
         raise UsageError("batch.csv", f"{path}, {place}: {said or error}") from None
 

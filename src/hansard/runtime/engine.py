@@ -185,6 +185,21 @@ class Engine:
             self._recording.add(refused)
             return
         started: list[tuple[Step, Call, Release]] = []
+        try:
+            self._choose(wanted, started)
+        except BaseException:
+            for _, _, release in started:
+                release()
+            raise
+        places = self._pace.settle()
+        await self._begin(started)
+        self._close_lost_tools()
+        over = self.state.cut or self._recording.broken or self._recording.stop
+        if self._calling or self._using or not over:
+            await self._wait(places)
+
+    def _choose(self, wanted: list[Step], started: list[tuple[Step, Call, Release]]) -> None:
+        """Record the start of the calls that may be made now, and add each to `started`."""
         for step in wanted:
             if not self._may_go(step):
                 continue
@@ -197,12 +212,6 @@ class Engine:
                 self._not_asked(call.data)
             else:
                 started.append((step, call, release))
-        places = self._pace.settle()
-        await self._begin(started)
-        self._close_lost_tools()
-        over = self.state.cut or self._recording.broken or self._recording.stop
-        if self._calling or self._using or not over:
-            await self._wait(places)
 
     async def _begin(self, started: list[tuple[Step, Call, Release]]) -> None:
         """Make calls once their start is stored; none where a hook has raised: each may cost."""
@@ -449,7 +458,7 @@ class Engine:
             self._collect()
         finally:
             try:
-                self._journal.flush()  # once more where the store failed: it was paid for
+                self._journal.persist()  # also where the store failed: it was paid for
             finally:
                 self._calling.cancel()
                 self._using.cancel()

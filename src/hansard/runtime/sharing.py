@@ -200,7 +200,7 @@ async def shared(dsn: str, tell: Callable[[str], object]) -> AsyncIterator[async
 
     `tell` hears of a long wait for what they have.
     """
-    async with await session(dsn) as giving, await session(dsn) as hearing:
+    async with session(dsn) as giving, session(dsn) as hearing:
         sharing = _Sharing(tell)
         pacing.share(sharing)
         each = [sharing.give(giving), sharing.hear(hearing)]

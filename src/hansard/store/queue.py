@@ -6,8 +6,8 @@ take up, and none in the queue that is not in the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -36,9 +36,17 @@ _JOB = """SELECT id, status FROM procrastinate_jobs
 _PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, until timestamptz)"
 
 
-async def session(dsn: str) -> Session:
-    """Return a session of its own, in which each statement is a transaction."""
-    return await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+@asynccontextmanager
+async def session(dsn: str) -> AsyncIterator[Session]:
+    """Give a session of its own, in which each statement is a transaction.
+
+    It is closed also where whoever uses it is cancelled a second time.
+    """
+    connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 def is_installed() -> bool:

@@ -207,6 +207,12 @@ def test_a_cell_that_is_too_long_is_told_with_its_row_and_column(store, text, pl
     ]
 
 
+def test_another_mistake_before_a_long_text_is_told_as_what_it_is(store):
+    ((code, said),) = mistakes(lambda: run(write(f'id,question\na,"Why"? {LONG}\n'), store))
+    assert (code, said.partition(": ")[0]) == ("batch.csv", "rows.csv, line 2")
+    assert "expected after" in said
+
+
 def test_documents_of_one_name_are_numbered_and_a_hundred_thousand_of_them_too():
     files = ["memo-2.txt", *["memo.txt"] * 100_000]  # in the square of that it would not end
     found = [row["id"] for row in documents_of(files)]

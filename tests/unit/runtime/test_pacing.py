@@ -9,6 +9,7 @@ import pytest
 import instant
 from hansard.errors import UsageError
 from hansard.runtime import pacing, session
+from hansard.runtime.engine import Engine
 from hansard.runtime.models.base import Completion, ModelError, Wire
 from hansard.runtime.pacing import Pace, Server, Slots, limits, server_of, wait_ms
 from playing import answer, served, spec_of
@@ -447,6 +448,28 @@ def test_a_debate_that_pauses_keeps_no_place_from_others(table, monkeypatch):
 
     instant.run(both())
     assert ends["other"] < 40 <= ends["busy"]
+
+
+def test_a_debate_that_breaks_as_it_chooses_gives_its_places_back(table, monkeypatch):
+    monkeypatch.setenv(pacing.VARIABLE, "2")
+    start, started = Engine._start, []
+
+    def breaks(self, step, **more):
+        started.append(step)
+        if len(started) == 2:
+            raise MemoryError
+        return start(self, step, **more)
+
+    async def play():
+        with monkeypatch.context() as patch:
+            patch.setattr(Engine, "_start", breaks)
+            with pytest.raises(MemoryError):
+                await table.debating("panel", answer)
+        most = Counting()
+        await table.debating("panel", most)
+        return most.most
+
+    assert instant.run(play()) == 2
 
 
 def test_a_call_that_times_out_frees_its_place(table, monkeypatch):
