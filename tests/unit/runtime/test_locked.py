@@ -78,8 +78,21 @@ def test_a_debate_waits_for_as_long_as_it_takes(store, other, tmp_path, caplog, 
     ]
 
 
-def test_debates_that_wait_are_served_together(store, other, tmp_path, caplog):
+def test_debates_that_wait_try_once_and_are_told_of_once(
+    store, other, tmp_path, caplog, monkeypatch
+):
+    """Each attempt holds up the loop for a minute."""
     model, asked = locking(other, 4)
+    append, failed = store.append, []
+
+    def counted(*batches):
+        try:
+            append(*batches)
+        except DataError as error:
+            failed.append(error.code)
+            raise
+
+    monkeypatch.setattr(store, "append", counted)
 
     async def play():
         return await asyncio.gather(
@@ -89,7 +102,8 @@ def test_debates_that_wait_are_served_together(store, other, tmp_path, caplog):
     played = instant.run(play())
     assert [row.state.closed["outcome"] for row in played] == ["complete"] * 3
     assert len(asked) == 18
-    assert len(caplog.records) == 2, "each is told once"
+    assert len(caplog.records) == 2
+    assert failed == ["store.busy"]
 
 
 def test_a_tool_is_not_used_before_its_call_is_stored(store, other, tmp_path, monkeypatch):
