@@ -250,7 +250,7 @@ def _let_go(error: BaseException | None) -> None:
     Libraries that try again keep the error of a try in its own frames, so that the prompt would
     stay in memory until garbage is collected.
     """
-    while error:
+    while error and error.__traceback__:
         error.__traceback__ = None
         error = error.__context__
 
