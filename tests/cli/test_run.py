@@ -750,7 +750,7 @@ def test_a_key_that_is_no_name_of_one_is_refused(hansard, key):
 def test_each_mistake_of_options_and_spec_has_its_line_and_nothing_is_recorded(hansard):
     write_debate(votes("revise", "revise", "revise"), labels=["x y"], retention="7 years")
     done = hansard("run", "debate.yaml", "--task-type", "a b", "--requester", "Ann\nLee")
-    names = "use letters, digits and ._:/@+=- only [spec.invalid_value]"
+    names = "use letters, digits and ._:/@+=- only, at most 64 of them [spec.invalid_value]"
     assert (done.code, done.out) == (2, "")
     assert done.err.splitlines() == [
         f"error: task_type: {names}",

@@ -32,6 +32,7 @@ _SHARED = ("block", "again", "synthesizer")
 _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
 # What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
 _INNER = re.compile(r"^function-|\[.*\]$")
+_MOST_SIGNS = re.compile(r"\{1,([0-9]+)\}\$$")
 MOST_MISTAKES = 10  # of a spec, that are told at once
 MOST_QUOTED = 2 * MAX_DOCUMENTS  # bytes: a control character has eight where it is spelled out
 M = TypeVar("M", bound=BaseModel)
@@ -178,12 +179,18 @@ def _mistake(
     if parts == ["output_schema"]:
         sentence = "this must be a JSON Schema, the name of its file, or a pydantic class"
     if row["type"] == "string_pattern_mismatch":
-        is_id = "A-Z" in row["ctx"]["pattern"]
-        sentence = (
-            "use letters, digits and ._:/@+=- only" if is_id else 'write a decimal such as "2.50"'
-        )
+        sentence = _pattern(row["ctx"]["pattern"])
     named = f"{field}: " if field else ""
     return code, f"{place}{named}{sentence or row['msg']}"
+
+
+def _pattern(pattern: str) -> str:
+    """Return what is said of a text that does not fit a pattern: that of a name, or a decimal's."""
+    if "A-Z" not in pattern:
+        return 'write a decimal such as "2.50"'
+    most = _MOST_SIGNS.search(pattern)
+    signs = "use letters, digits and ._:/@+=- only"
+    return f"{signs}, at most {most[1]} of them" if most else signs
 
 
 def _unknown(where: Sequence[int | str], model: type[BaseModel]) -> str:

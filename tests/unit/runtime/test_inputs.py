@@ -189,7 +189,10 @@ def test_all_mistakes_are_told_at_once_an_unknown_field_first(write):
             "spec.yaml: rounds: unknown field; did you mean max_rounds?",
         ),
         ("spec.person", "spec.yaml: requester.name: a name is 1 to 200 characters on one line"),
-        ("spec.invalid_value", "spec.yaml: labels.0: use letters, digits and ._:/@+=- only"),
+        (
+            "spec.invalid_value",
+            "spec.yaml: labels.0: use letters, digits and ._:/@+=- only, at most 64 of them",
+        ),
         ("spec.missing_field", "spec.yaml: max_rounds: this field is required"),
     ]
 
@@ -354,7 +357,7 @@ def test_what_the_caller_gives_stands_in_place_of_the_file_and_is_named_without_
         *("contract", ["b"], "Bo", None),
     )
     error = refused(located, path, None, {"task_type": "a b"})
-    assert str(error) == "task_type: use letters, digits and ._:/@+=- only"
+    assert str(error) == "task_type: use letters, digits and ._:/@+=- only, at most 64 of them"
 
 
 def spec_with(*evidence):
