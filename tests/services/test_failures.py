@@ -9,12 +9,14 @@ import json
 import threading
 import time
 import zlib
+from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
+from httpx2 import Response
 
 from hansard.errors import SeatError
 from hansard.runtime import session
@@ -251,6 +253,30 @@ def test_what_calls_hold_counts_together(monkeypatch):
     other.hold(100)
     with pytest.raises(bodies.TooLarge):  # such as what a thread still reads of a call given up
         one.hold(1)
+
+
+def test_others_have_their_turn_while_a_response_of_many_pieces_is_read():
+    """All of it has come, so reading it waits for nothing; deadlines are looked at all the same."""
+    turns, seen = [0], []
+
+    async def pieces():
+        for _ in range(1_000):
+            seen.append(turns[0])
+            yield b" "
+
+    async def go():
+        async def others():
+            while True:
+                turns[0] += 1
+                await asyncio.sleep(0)
+
+        beside = asyncio.ensure_future(others())
+        body = await client._bounded(Response(200, content=pieces()), bodies.Held())
+        beside.cancel()
+        return body
+
+    assert asyncio.run(go()) == b" " * 1_000
+    assert max(Counter(seen).values()) <= 100
 
 
 def held(size):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Mapping
 from functools import cache
@@ -16,6 +17,9 @@ from hansard.runtime.models.providers import is_here
 from hansard.runtime.models.wire import EXCHANGE, MAX_VALUES
 from hansard.runtime.notation import is_crowded
 
+# Pieces of a response that are read before others have their turn: what has come may be thousands
+# of one byte each, of as many calls as are in flight, and deadlines have to be looked at meanwhile.
+_AT_ONCE = 64
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
 
 
@@ -94,10 +98,13 @@ def _trusted() -> ssl.SSLContext:
 
 async def _bounded(response: httpx2.Response, held: Held) -> bytes:
     """Return the body of a response, unpacked; raises TooLarge, or DecodingError for no body."""
-    packed = bytearray()
+    packed, pieces = bytearray(), 0
     async for chunk in response.aiter_raw():
         packed += chunk
         held.hold(len(packed))
+        pieces += 1
+        if pieces % _AT_ONCE == 0:
+            await asyncio.sleep(0)
     packings = response.headers.get_list("content-encoding", split_commas=True)
     try:
         body = unpacked(bytes(packed), [name.strip().lower() for name in packings])
