@@ -30,7 +30,8 @@ _LEAST = 512  # bytes of a database: one page
 _STEPS = 2_000  # in which SQLite reads a schema of some 280 tables and so on; a store has 33
 _LONGEST = 5_000  # bytes of a statement in it; a store's have up to 600
 _MOUNTS = Path("/proc/self/mountinfo")  # as proc(5) says
-_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that does
+# What a rollback journal begins with; and the end of one that names another file.
+_JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
 
 def look_at(path: Path, *, create: bool) -> None:
@@ -91,11 +92,32 @@ def examine(path: Path) -> None:
         with closing(sqlite3.connect(uri, timeout=LOCK_SECONDS, uri=True)) as connection:
             known = _application(connection) == APPLICATION_ID or _is_blank(connection, path)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # one may quote what is no text
+        if _was_being_made(path, error):
+            return
         raise DataError(
             "store.corrupt", f"{path} cannot be read as a store: {error}; restore it from a copy"
         ) from None
     if not known:
         raise _foreign(path)
+
+
+def _was_being_made(path: Path, error: Exception) -> bool:
+    """Whether somebody was killed while a store was first written: SQLite takes all of it back.
+
+    Then it could not be read without that, its header says that it is ours already, and its
+    journal that the file was empty before (https://sqlite.org/fileformat.html#the_rollback_journal).
+    Nobody has it open: so it does no harm that closing it gives locks back.
+    """
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_READONLY:
+        return False
+    try:
+        with path.open("rb") as file:
+            ours = file.read(72)[68:] == APPLICATION_ID.to_bytes(4)
+        with Path(f"{os.path.realpath(path)}-journal").open("rb") as file:
+            begin = file.read(20)
+    except FileNotFoundError:  # somebody else takes it back at this moment
+        return False
+    return ours and begin[:8] == _JOURNAL and begin[16:] == bytes(4)
 
 
 def examine_beside(path: Path) -> None:
@@ -122,8 +144,8 @@ def examine_beside(path: Path) -> None:
     if not _own(journal, store):
         return
     with suppress(FileNotFoundError), journal.open("rb") as file:  # its writer may be done
-        file.seek(-min(len(_NAMES_ANOTHER), file.seek(0, os.SEEK_END)), os.SEEK_END)
-        if file.read() == _NAMES_ANOTHER:
+        file.seek(-min(len(_JOURNAL), file.seek(0, os.SEEK_END)), os.SEEK_END)
+        if file.read() == _JOURNAL:
             raise DataError(
                 "store.beside",
                 f"{journal} names another file, which SQLite would delete; no store leaves such "

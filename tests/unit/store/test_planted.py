@@ -101,6 +101,42 @@ PLANTS = {
 }
 
 
+def partly(path, part, application):
+    """Leave what a kill leaves in the moment in which a database is first written."""
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "x"))))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute(f"PRAGMA application_id = {application}")
+    pages = path.stat().st_size // PAGE
+    os.truncate(path, PAGE * (1 + int(part * (pages - 1))))
+    beside = Path(f"{path}-journal")
+    beside.touch(0o600)
+    beside.write_bytes(journal(0))
+
+
+@pytest.mark.parametrize("part", [0, 0.03, 0.5, 0.99])
+def test_a_store_whose_making_was_killed_is_made_again(tmp_path, part):
+    path = tmp_path / "made.db"
+    partly(path, part, 0x48414E53)
+    with Store.open(f"sqlite:///{path}", create=True) as store:
+        assert store.debates() == []
+        store.append(Batch(DEBATE, 1, [("t", b"{}")], Extras(Head(1, "x"))))
+        assert store.lines(DEBATE) == [b"{}"]
+    assert not Path(f"{path}-journal").exists()
+
+
+@pytest.mark.parametrize("part", [0, 0.5])
+def test_so_it_is_of_no_database_of_others(tmp_path, part):
+    path = tmp_path / "made.db"
+    partly(path, part, 7)
+    before = path.read_bytes()
+    with pytest.raises(DataError) as caught, Store.open(f"sqlite:///{path}", create=True) as store:
+        store.debates()
+    assert caught.value.code == "store.corrupt"
+    assert path.read_bytes() == before
+
+
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm", "-entries", f"-run-{DEBATE}"])
 @pytest.mark.parametrize("kind", PLANTS)
 def test_what_is_no_regular_file_is_not_opened(planted, tmp_path, end, kind):
