@@ -290,6 +290,27 @@ def held(size):
     ]
 
 
+async def still_held(opened, server, size):
+    """What holds such a text once the model's calls are over."""
+    server.raw.clear()
+    until = time.monotonic() + GUARD
+    # A thread ends a little later, and nobody tells of it.
+    while (found := held(size)) and time.monotonic() < until:  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+    await opened.aclose()
+    return found
+
+
+def uncollected(work):
+    """Run a coroutine while no garbage is collected."""
+    gc.collect()
+    gc.disable()
+    try:
+        return asyncio.run(work)
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize("name", SHAPES)
 def test_nothing_that_was_sent_stays_in_memory(serve, name):
     """Not even until garbage is collected: a hundred long prompts would come before that."""
@@ -307,20 +328,9 @@ def test_nothing_that_was_sent_stays_in_memory(serve, name):
             with suppress(ModelError):
                 await opened.complete(request)
         del request
-        server.raw.clear()
-        until = time.monotonic() + GUARD
-        # A thread ends a little later, and nobody tells of it.
-        while (found := held(size)) and time.monotonic() < until:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-        await opened.aclose()
-        return found
+        return await still_held(opened, server, size)
 
-    gc.collect()
-    gc.disable()
-    try:
-        assert asyncio.run(go()) == []
-    finally:
-        gc.enable()
+    assert uncollected(go()) == []
     assert [row.look().status for row in watches] == [200, 500, None, 200]
 
 
@@ -341,19 +351,9 @@ def test_nothing_of_a_call_that_is_given_up_stays_in_memory(serve, name):
             await call
         del call
         release.set()
-        server.raw.clear()
-        until = time.monotonic() + GUARD
-        while (found := held(size)) and time.monotonic() < until:  # noqa: ASYNC110 - as above
-            await asyncio.sleep(0.1)
-        await opened.aclose()
-        return found
+        return await still_held(opened, server, size)
 
-    gc.collect()
-    gc.disable()
-    try:
-        assert asyncio.run(go()) == []
-    finally:
-        gc.enable()
+    assert uncollected(go()) == []
 
 
 def test_a_prompt_longer_than_any_model_reads_is_not_sent(serve, monkeypatch):

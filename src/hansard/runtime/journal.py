@@ -135,7 +135,7 @@ class Journal:
             if _waiting.get(place) is group:  # the first to come back stores for all
                 del _waiting[place]
                 _store_together(self._store, list(group))
-        while not self._is_stored():  # noqa: ASYNC110 - whoever locks it tells nobody of the end
+        while not self._is_stored():  # noqa: ASYNC110 - nobody says when it is free
             await asyncio.sleep(_AGAIN)
 
     def _is_stored(self) -> bool:
@@ -192,7 +192,7 @@ def _store_together(store: Store, journals: list[Journal]) -> None:
 
 
 def _note_locked(store: Store) -> None:
-    """Tell whoever watches, once, that debates wait for a store."""
+    """Say once that others keep a store locked, and that debates wait for it."""
     if store not in _locked:
         _locked.add(store)
         _LOG.warning(

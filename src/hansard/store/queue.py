@@ -40,7 +40,7 @@ _PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, u
 async def session(dsn: str) -> AsyncIterator[Session]:
     """Give a session of its own, in which each statement is a transaction.
 
-    It is closed also where whoever uses it is cancelled a second time.
+    It is closed even if its user is cancelled twice.
     """
     connection = await psycopg.AsyncConnection.connect(dsn, autocommit=True)
     try:

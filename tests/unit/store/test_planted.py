@@ -101,6 +101,14 @@ PLANTS = {
 }
 
 
+def test_a_store_that_was_moved_away_is_not_made_as_texts_are_erased(shelf):
+    shelf.fill()
+    shelf.path.rename(f"{shelf.path}.moved")
+    with pytest.raises(DataError):
+        shelf.store.scrub()
+    assert not shelf.path.exists()
+
+
 def partly(path, part, application):
     """Leave what a kill leaves in the moment in which a database is first written."""
     with Store.open(f"sqlite:///{path}", create=True) as store:
