@@ -62,6 +62,6 @@ def members(value: object) -> dict[str, Any]:
 
 
 def total(*values: object) -> int | None:
-    """Return the sum of the counts that are known; None where none is."""
+    """Return the sum of the counts that are known; None where none is, or no record can hold it."""
     known = [found for found in map(count, values) if found is not None]
-    return sum(known) if known else None
+    return count(sum(known)) if known else None

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hansard.rules.prompts import Message
+from hansard.runtime.models.base import MAX_TOKENS
 from hansard.runtime.models.blocks import MAX_POINTS, as_json, mapped_blocks, marked, total
 from hansard.runtime.models.wire import loads
 
@@ -71,7 +72,10 @@ def test_the_blocks_are_the_message_and_the_last_points_are_marked(pieces, block
 
 @pytest.mark.parametrize(
     ("values", "sum_"),
-    [((1, None, 2), 3), ((None, "3", -1), None), ((0,), 0), ((True, 4), 4), ((), None)],
+    [
+        *[((1, None, 2), 3), ((None, "3", -1), None), ((0,), 0), ((True, 4), 4), ((), None)],
+        ((MAX_TOKENS, 1), None),  # such a reply was lost
+    ],
 )
 def test_a_total_is_of_what_is_known(values, sum_):
     assert total(*values) == sum_
