@@ -30,6 +30,7 @@ _CONTROL = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _PIECE = 1 << 16  # characters
+_KEPT = 1 << 16  # characters, of a text that is in few prompts: what tools gave may be very long
 
 # What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).
 _MARK = re.compile(
@@ -239,7 +240,7 @@ def _point(name: str, value: Any, indent: str, struck: frozenset[int]) -> list[s
 
 
 class Renderer:
-    """Turns the recipes of one debate into messages, each text quoted once.
+    """Turns the recipes of one debate into messages, each text of a shared recipe quoted once.
 
     `templates` maps the hashes of templates and schemas to bytes, `text_of` blob name to
     text; both raise KeyError for what is gone.
@@ -257,7 +258,9 @@ class Renderer:
     def size(self, prompt: Prompt) -> int:
         """Return how many UTF-8 bytes the prompt has; costs what is new since the last one."""
         self._follow(prompt)
-        return self._sizes[prompt.length] + sum(len(self._piece(p).encode()) for p in prompt.own)
+        return self._sizes[prompt.length] + sum(
+            len(self._own(part).encode()) for part in prompt.own
+        )
 
     def messages(self, prompt: Prompt) -> list[Message]:
         """Return the messages of `prompt`, their texts not yet joined."""
@@ -270,7 +273,7 @@ class Renderer:
         ]
         last, begin = messages[-1], begins[-1] + 1
         repeats = tuple((end - begin) // 2 for end in prompt.repeats if end > begin)
-        own = list(map(self._piece, prompt.own))
+        own = list(map(self._own, prompt.own))
         messages[-1] = Message(last.role, [*last.pieces, *own], len(last.pieces), repeats)
         return messages
 
@@ -284,6 +287,13 @@ class Renderer:
             piece = self._piece(part)
             self._pieces.append(piece)
             self._sizes.append(self._sizes[-1] + len(piece.encode()))
+
+    def _own(self, part: Part) -> str:
+        """Return a part that is a prompt's own; only a short one is kept for another prompt."""
+        shown = self._piece(part)
+        if len(shown) > _KEPT:
+            self._shown.pop(part.digest, None)
+        return shown
 
     def _piece(self, part: Part) -> str:
         content = part.content

@@ -45,7 +45,7 @@ from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, server_of
 from hansard.runtime.recording import Recording, Stop
-from hansard.runtime.tools import Tool, use
+from hansard.runtime.tools import Room, Tool, use
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
@@ -84,7 +84,6 @@ class Engine:
         self.raised: tuple[str, BaseException] | None = None  # the first: its step, and what
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
         self._asked: tuple[ToolCall, ...] = ()  # the tools that the last reply asks for
-        self._given: dict[str, int] = {}  # characters that tools gave for a call
         timeout = state.spec["timeout_ms"]
         self._calling: Flights[CallStartedData, Completion] = Flights(clock, timeout)
         self._using: Flights[ToolCalledData, tuple[str, bool]] = Flights(clock, timeout)
@@ -430,8 +429,10 @@ class Engine:
             return
         self._journal.persist()
         used = self.state.steps[step_of(answer["call"])].tools[-number:]
+        room = Room(MAX_TEXT)
         for call, row in zip(self._asked, used, strict=True):
-            self._using.begin(row, use(self._tools.get(call.name), call.arguments))
+            tool = self._tools.get(call.name)
+            self._using.begin(row, use(tool, call.arguments, room))
 
     def _close_lost_tools(self) -> None:
         """Say of tools that another process was using that nothing came back."""
@@ -442,12 +443,6 @@ class Engine:
                     self._returned(called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
-        if ok:
-            given = self._given.get(called["call"], 0) + len(result)
-            if given > MAX_TEXT:  # of all tools that one reply asks for
-                result, ok = "the result is too long", False
-            else:
-                self._given[called["call"]] = given
         data = {"call": called["call"], "number": called["number"], "ok": ok}
         self._recording.add(Fact("tool.returned", data | {"result": self._journal.blob(result)}))
 

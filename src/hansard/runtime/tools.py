@@ -13,10 +13,11 @@ import json
 import os
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 
 import pydantic
@@ -24,12 +25,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from hansard.errors import ToolWarning, UsageError
 from hansard.report.safe import one_line
+from hansard.rules.prompts import quote
 from hansard.rules.replies import Schema
-from hansard.runtime.models.base import MAX_TEXT, ToolDefinition, awaited, exact
+from hansard.runtime.models.base import MAX_PROMPT, MAX_TEXT, ToolDefinition, awaited, exact
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
 _LONGEST = 1000  # characters of what an exception says
+_PIECE = 1 << 16  # characters
 _PYDANTIC = f"{Path(pydantic.__file__).parent}{os.sep}"
 ToolFunction = Callable[..., Any]
 Tools = Mapping[str, ToolFunction]
@@ -37,6 +40,36 @@ Tools = Mapping[str, ToolFunction]
 
 class _UnfitError(Exception):
     """The arguments do not fit: how many mistakes there are."""
+
+
+class Room:
+    """What the tools of one reply may give: together no more than one alone.
+
+    That is a number of characters, and of bytes as prompts show them, where a control character
+    has eight: with more than any model reads, the rest of the turn would be lost.
+    """
+
+    def __init__(self, characters: int | None = None, shown: int = MAX_PROMPT) -> None:
+        self._characters = MAX_TEXT if characters is None else characters
+        self._shown = shown
+        self._lock = Lock()  # tools give what they give in threads
+
+    def taken(self, text: str) -> str | None:
+        """Take as much room as a text has; return it, or None where that much is not left.
+
+        A text that does not fit is let go at once: nobody waits while another one is measured.
+        """
+        with self._lock:
+            if len(text) > self._characters:
+                return None
+            self._characters -= len(text)
+        shown = _shown_size(text, self._shown)
+        with self._lock:
+            if shown > self._shown:
+                self._characters += len(text)
+                return None
+            self._shown -= shown
+        return text
 
 
 class Tool:
@@ -58,18 +91,31 @@ class Tool:
         """The definition as JSON: what is hashed, and kept with the record."""
         return as_json(vars(self.definition))
 
-    async def call(self, arguments: str) -> tuple[str, bool]:
-        """Return what the function gives for these arguments, as text, and whether it gave it."""
+    async def call(self, arguments: str, room: Room | None = None) -> tuple[str, bool]:
+        """Return what the function gives for these arguments, as text, and whether it gave it.
+
+        `room` is what it shares with the other tools of the same reply.
+        """
         try:
-            value = await outcome(self._used, arguments)
-            text = exact(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            text.encode()
+            text = await outcome(self._given, arguments, room or Room())
         except _UnfitError as error:
             return f"the arguments do not fit: {error} errors", False
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
             _tell(self.name, error)
             return f"the tool failed: {type(error).__name__}", False
-        return (text, True) if len(text) <= MAX_TEXT else ("the result is too long", False)
+        return ("the result is too long", False) if text is None else (text, True)
+
+    def _given(self, arguments: str, room: Room) -> str | Awaitable[str | None] | None:
+        """Return as text what the function gives, in the thread that calls it; None is too long.
+
+        A hundred threads may give at once what is too long: none waits for the loop to see that.
+        """
+
+        async def later() -> str | None:
+            return room.taken(_text(await value))
+
+        value = self._used(arguments)
+        return later() if inspect.isawaitable(value) else room.taken(_text(value))
 
     def _used(self, arguments: str) -> Any:
         """Call the function with what the model wrote; raises _UnfitError where that does not fit.
@@ -85,6 +131,29 @@ class Tool:
                 raise
             count = error.error_count()
         raise _UnfitError(count)  # apart from what pydantic found, which may take much memory
+
+
+def _text(value: Any) -> str:
+    """Return what a function gave as text; raises for what no text can say."""
+    text = exact(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text.encode()
+    return cast(str, text)
+
+
+def _shown_size(text: str, most: int) -> int:
+    r"""Return how many bytes a text has as prompts show it, or a few more; beyond `most` any more.
+
+    What is shown is not made as a whole.
+
+    >>> _shown_size("yes", 100), _shown_size("\0" * 1_000_000, 100) > 100
+    (6, True)
+    """
+    size = 0
+    for at in range(0, len(text), _PIECE):
+        size += len(quote(text[at : at + _PIECE]).encode())
+        if size > most:
+            break
+    return size
 
 
 def _tell(name: str, error: Exception) -> None:
@@ -103,9 +172,9 @@ def _tell(name: str, error: Exception) -> None:
         warnings.warn(said, stacklevel=2)
 
 
-async def use(tool: Tool | None, arguments: str) -> tuple[str, bool]:
+async def use(tool: Tool | None, arguments: str, room: Room | None = None) -> tuple[str, bool]:
     """Return what a tool gives for the arguments that a model wrote, and whether it worked."""
-    return await awaited(tool.call(arguments)) if tool else ("there is no such tool", False)
+    return await awaited(tool.call(arguments, room)) if tool else ("there is no such tool", False)
 
 
 def find_tools(

@@ -1,6 +1,7 @@
 """Recipes, their digest, and what they render to (FORMAT.md §4)."""
 
 import json
+import tracemalloc
 import unicodedata
 from hashlib import sha256
 
@@ -188,6 +189,22 @@ def test_each_text_is_fetched_and_quoted_once():
         shared.extend([quoted(TEXT)])
         by.messages(prompt_of(shared, [quoted(TEXT)]))
     assert asked == [TEXT["sha256"]]
+
+
+def test_a_long_text_that_is_a_prompts_own_is_not_kept_for_another():
+    """What tools gave in each turn of a debate was kept to its end, eight times as long."""
+    by = Renderer({HASH: BODY.encode()}, lambda name: name[:1] * 200_000)
+    prompts = [prompt_of(recipe(), [quoted({"sha256": f"{n}" * 64})]) for n in range(9)]
+
+    def read():
+        by.size(prompts[0])  # what is shared is kept, and so is what was said last
+        before = tracemalloc.get_traced_memory()[0]
+        for prompt in prompts:
+            assert by.size(prompt) > len(by.messages(prompt)[-1].pieces[-1]) > 200_000
+        return tracemalloc.get_traced_memory()[0] - before
+
+    more, _ = traced(read)
+    assert more < 1_000_000
 
 
 def test_what_is_gone_is_a_key_error():

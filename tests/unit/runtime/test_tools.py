@@ -21,7 +21,8 @@ from hansard.errors import SeatError, ToolWarning, UsageError
 from hansard.runtime import engine, session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
-from hansard.runtime.tools import Tool, _UnfitError, find_tools, use
+from hansard.runtime.tools import Room, Tool, _UnfitError, find_tools, use
+from measuring import traced
 from playing import answer, spec_of
 
 
@@ -147,8 +148,9 @@ class Closed(dict):
 
 def test_no_tool_ends_the_process_by_what_it_gives():
     assert asyncio.run(use(Tool("t", lambda: Exiting("text")), "{}")) == ("text", True)
-    with pytest.raises(RuntimeError, match="SystemExit"):
-        asyncio.run(use(Tool("t", lambda: Closed(one=1)), "{}"))
+    with pytest.warns(ToolWarning, match="tool t failed: RuntimeError: SystemExit"):
+        told = asyncio.run(use(Tool("t", lambda: Closed(one=1)), "{}"))
+    assert told == ("the tool failed: RuntimeError", False)
 
 
 LOUD = {"async": asks_in_vain, "sync": lambda what: {}[f"a secret \x1b[2J{what}"]}
@@ -406,6 +408,39 @@ def test_tools_of_one_reply_give_no_more_together_than_one_may(table, monkeypatc
     why = [("there is no such tool", False)] * 9  # why a tool failed is said all the same
     assert sorted(results(table)) == sorted([*given, *why])
     assert table.verified().findings == []
+
+
+def test_what_is_more_than_any_model_reads_as_prompts_show_it_is_too_long(table):
+    """A control character has eight bytes there: a page of them took a gigabyte."""
+    page = "\x01" * (base.MAX_PROMPT // 8)
+    model = asking(("look", '{"most": 1}'), ("look", '{"most": 9}'))
+    table.play("judged", model, use={"look": lambda most: page[:: 10 - most]}, max_rounds=1)
+    given = {row["number"]: table.text(row["result"]) for row in table.data("tool.returned")}
+    assert given == {1: page[::9], 2: "the result is too long"}
+    assert table.verified().findings == []
+
+
+def test_what_tools_give_that_is_too_long_waits_nowhere(table, monkeypatch):
+    """A server asks for a hundred pages in one reply, and all of them come before one is read."""
+    monkeypatch.setattr(engine, "MAX_TEXT", 1_500_000)
+
+    async def look():
+        return "x" * 1_000_000
+
+    model = asking(*[("look", "{}")] * 100)
+    _, most = traced(lambda: table.play("judged", model, use={"look": look}, max_rounds=1))
+    assert sum(ok for _, ok in results(table)) == 1
+    assert most < 50_000_000
+
+
+def test_a_thread_hands_over_nothing_that_is_too_long():
+    """A hundred threads may be done before the loop looks at one of them."""
+    tool, room = Tool("t", lambda: "x" * 60), Room(100)
+    assert [tool._given("{}", room) for _ in range(3)] == ["x" * 60, None, None]
+    assert Tool("t", lambda: "x" * 40)._given("{}", room) == "x" * 40
+    room = Room(100, shown=30)
+    assert [room.taken(text) for text in ("\0" * 4, "x" * 90)] == [None, None]
+    assert room.taken("x" * 10) == "x" * 10
 
 
 def test_many_tools_of_one_reply_are_used_at_once(table):
