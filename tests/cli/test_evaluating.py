@@ -16,7 +16,7 @@ import hansard as library
 from hansard.api import evaluating
 from hansard.api import records as records_module
 from hansard.api.batches import alone
-from hansard.api.trust import read_draft
+from hansard.api.trust import read_draft, template_lines
 from hansard.runtime.clock import Clock
 from hansard.schemas import render
 from hansard.store import projection
@@ -291,6 +291,27 @@ def test_debates_and_rivals_are_held_to_a_policy_before_anything_is_run(hansard,
     made = records()
     assert [row.result().format for row in made] == ["panel", "baseline", "baseline"]
     assert all(row.events[0]["data"]["policy"] for row in made)
+
+
+def test_a_policy_that_is_revoked_meanwhile_opens_no_further_debate(tmp_path):
+    keys = library.open_keyring(tmp_path / "keys")
+    lines = [line for name in ("panel", "baseline") for line in template_lines(format=name)]
+    signed = library.approve_policy(keys.signer("approval"), lines)
+    policy = library.read_policy(signed, keys.trust())
+
+    def ask(request):
+        library.TrustFile(keys.trust_file).revoke_policy(policy, "2020-01-01")
+        return {"answer": "It is.", "choice": "yes"}
+
+    spec = {"format": "panel", "options": ["yes", "no"], "model": "python:ask", "rounds": 1}
+    given = {"models": {"ask": ask}, "policy": policy, "trust": keys.trust}
+    with library.open_store("sqlite:///:memory:") as store:
+        with pytest.raises(library.DataError) as caught:
+            library.evaluate_sync(
+                [{"question": "Is 2 even?", "label": "yes"}], spec, store=store, **given
+            )
+        assert caught.value.code == "policy.revoked"
+        assert len(store.debates()) == 1
 
 
 def test_all_mistakes_of_a_set_are_told_and_nothing_is_run(hansard, golden):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hansard.api.batches import alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
 from hansard.api.rows import Mistakes, Planned, planned
-from hansard.api.running import opened, play, resume
+from hansard.api.running import opened, play, require_approval, resume
 from hansard.api.specs import BATCH, allowed_in, folder_in
 from hansard.api.unchanged import planned_cost, require_asked
 from hansard.errors import HansardError, SpecWarning, UsageError
@@ -25,6 +25,7 @@ from hansard.errors import HansardError, SpecWarning, UsageError
 if TYPE_CHECKING:
     from hansard.api.rows import Rows
     from hansard.api.specs import Spec
+    from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.batched import Batch, BatchRow
     from hansard.report.formats import AnyResult
@@ -57,6 +58,7 @@ async def run_batch(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    trust: Callable[[], Trust] | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
     each: Each | None = None,
@@ -73,8 +75,10 @@ async def run_batch(
     those of a label ("label:NAME"): of each the upper end of its estimate is reserved, and its
     cost takes that place once it has ended. What does not fit is not opened. With `queue`, a
     priority, debates are opened for workers to run, the highest priority first; neither keys nor
-    functions are needed here. `begun` is called with the names of the rows that are left to do,
-    `each` with every row that is over. The other arguments are those of `run`, for all rows.
+    functions are needed here. `trust` gives the keys by which the approval of the `policy` must
+    still count as each debate opens: it is asked anew, since a batch may run for days. `begun` is
+    called with the names of the rows that are left to do, `each` with every row that is over. The
+    other arguments are those of `run`, for all rows.
 
     A debate that fails stops no other one: its row says why. When cancelled, debates that are
     running stay open. Raises UsageError with every mistake in every row (`batch.*` or what `run`
@@ -115,7 +119,7 @@ async def run_batch(
         if queue is not None:
             shelf.require_queue()
         before = dict(debates_of(shelf, name)) if shelf.debates() else {}
-        work = await _checked(rows, shelf, before, given, limit, queue, mistakes)
+        work = await _checked(rows, shelf, before, given, limit, queue, mistakes, trust)
         budget = _budget(shelf, limit, budget_over, name, work)
         if begun:
             begun(_left(work))
@@ -231,6 +235,7 @@ async def _checked(
     limit: int | None,
     queue: int | None,
     mistakes: Mistakes,
+    trust: Callable[[], Trust] | None,
 ) -> list[_Piece | BatchRow]:
     """Return what is left to do of each row; raises UsageError with what is wrong with any.
 
@@ -245,7 +250,7 @@ async def _checked(
         try:
             debate = before.get(row.row)
             if debate is None:
-                work.append(await _piece(row, store, given, limit, queue, texts))
+                work.append(await _piece(row, store, given, limit, queue, texts, trust))
             else:
                 left = _kept(store, row.row, debate, more, queue)
                 if isinstance(left, _Piece):
@@ -270,6 +275,7 @@ async def _piece(
     limit: int | None,
     queue: int | None,
     texts: dict[object, object],
+    trust: Callable[[], Trust] | None,
 ) -> _Piece:
     """Return a debate that can be opened; raises what `run` would, and `batch.unpriced`."""
     from hansard.runtime import session
@@ -288,11 +294,12 @@ async def _piece(
 
     def run(told: Told) -> Awaitable[AnyResult]:
         return play(
-            spec, wanted.folder, store=store, follow_up=None, remand=None, trust=None,
+            spec, wanted.folder, store=store, follow_up=None, remand=None, trust=trust and trust(),
             observe=lambda event: told(event["debate"]), told=True, **given,
         )  # fmt: skip
 
     async def enqueue(told: Told) -> None:
+        require_approval(given["policy"], trust and trust())
         told(await session.enqueue(spec, store, wanted.folder, queue or 0, **given))
 
     said_of_it = tuple((found.code, found.message) for found in checked.warnings)

@@ -14,12 +14,13 @@ from hansard.api.batches import alone
 from hansard.api.batching import at_once
 from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
-from hansard.api.running import IN_MEMORY, opened, wait
+from hansard.api.running import IN_MEMORY, opened, require_approval, wait
 from hansard.api.specs import allowed_in, fields_of, folder_in, stated
 from hansard.errors import DataError, UsageError, is_of_all, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
+    from hansard.record.keys import Trust
     from hansard.record.policy import Policy
     from hansard.report.evaluation import Evaluation, Held, Question
     from hansard.rules.fields import Origin
@@ -43,6 +44,7 @@ async def evaluate(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    trust: Callable[[], Trust] | None = None,
     name: str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -64,7 +66,9 @@ async def evaluate(
     What the store holds of the evaluation `name` is not asked again, if it was opened alike; by
     default the name is that of the file and the quarter. `jobs` is how many questions are
     asked at once. With `offline` no model is asked but scripts and records. `each` is called
-    with every question that is done. The other arguments are those of `run`.
+    with every question that is done. `trust` gives the keys by which the approval of the `policy`
+    must still count as each debate opens, as in `run_batch`. The other arguments are those of
+    `run`.
 
     Raises UsageError with everything that is wrong with the set (`golden.*`, with lines) before
     anything is run; `eval.erased` for what may be recorded, with texts that were erased since;
@@ -95,7 +99,7 @@ async def evaluate(
         opened(IN_MEMORY if store is None else store, create=True) as shelf,
         alone(shelf, "eval", collection),
     ):
-        ways = _Ways(shelf, files, begin, models, tools, policy, collection)
+        ways = _Ways(shelf, files, begin, models, tools, policy, trust, collection)
         cases = _cases(golden, data, fields, ways)
         ways.require_whole(cases)
         if offline:
@@ -126,6 +130,7 @@ def evaluate_sync(
     models: Models | None = None,
     tools: Tools | None = None,
     policy: Policy | None = None,
+    trust: Callable[[], Trust] | None = None,
     name: str | None = None,
     folder: Path | str | None = None,
     allow: Iterable[Path | str] = (),
@@ -151,6 +156,7 @@ def evaluate_sync(
             models=models,
             tools=tools,
             policy=policy,
+            trust=trust,
             name=name,
             folder=folder,
             allow=allow,
@@ -222,6 +228,7 @@ class _Ways:
     models: Models | None
     tools: Tools | None
     policy: Policy | None
+    trust: Callable[[], Trust] | None
     collection: str
     reused: int = 0
     capped: int = 0
@@ -281,6 +288,7 @@ class _Ways:
         found = self._earlier(spec, beside)
         if found is None:
             origin = _origin(beside, beside.head) if beside else _ALONE
+            require_approval(self.policy, self.trust and self.trust())
             made = await session.run(
                 spec, self.store, self.folder, origin=origin, policy=self.policy, **given
             )

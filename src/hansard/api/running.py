@@ -171,23 +171,29 @@ async def play(
     **given: Any,
 ) -> DebateResult:
     """Do what `run` does of a spec that was read; what else is given, a session takes."""
-    from hansard.governance.approval import load
     from hansard.record.policy import Policy
     from hansard.runtime import session
-    from hansard.runtime.clock import Clock
 
     policy = given["policy"]
     if not isinstance(policy, Policy | None):
         kind = type(policy).__name__
         raise UsageError("policy.read", f"`policy` is what `read_policy` gives, not a {kind}")
-    if policy and trust:
-        load(policy.data, trust, Clock().now())
+    require_approval(policy, trust)
     with opened(store if store is not None else IN_MEMORY, create=True) as shelf:
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         kept = store is not None
         found = await session.run(spec, shelf, folder, origin=origin, kept=kept, **given)
         result = result_of(found)
     return result if spec.output_class is None else _typed(result, spec.output_class)
+
+
+def require_approval(policy: Policy | None, trust: Trust | None) -> None:
+    """Refuse a policy whose approval does not count now, by `trust`: DataError `policy.*`."""
+    from hansard.governance.approval import load
+    from hansard.runtime.clock import Clock
+
+    if policy and trust:
+        load(policy.data, trust, Clock().now())
 
 
 def _typed(result: DebateResult, wanted: type[BaseModel]) -> DebateResult:

@@ -20,6 +20,7 @@ from hansard.api.batching import AT_ONCE
 from hansard.cli.console import bar_of, console, is_watched, money, printed
 from hansard.cli.context import (
     allow_option,
+    keyring,
     next_step,
     open_store,
     policy_of,
@@ -156,6 +157,7 @@ def run(
                 template=template,
                 models=functions,
                 policy=policy,
+                trust=keyring().trust,
                 allow=allow,
                 begun=begun,
                 each=each,

@@ -14,6 +14,7 @@ from hansard.api.evaluating import count_lines
 from hansard.cli.console import console, fields, money, printed
 from hansard.cli.context import (
     allow_option,
+    keyring,
     next_step,
     open_store,
     policy_of,
@@ -99,6 +100,7 @@ def evaluate(
             offline=offline,
             models=functions,
             policy=policy_of(policy_file),
+            trust=keyring().trust,
             allow=allow,
             store=store,
             each=step,

@@ -511,6 +511,41 @@ def test_an_open_debate_is_held_to_the_policy_that_is_given_now(store, tmp_path)
     assert [code for code, _ in found] == ["batch.changed"]
 
 
+@pytest.fixture
+def approved(tmp_path):
+    """A policy, whose keys are trusted, and what revokes it in the trust file."""
+    keys = hansard.open_keyring(tmp_path / "keys")
+    signed = hansard.approve_policy(keys.signer("approval"), template_lines(format="panel"))
+    policy = hansard.read_policy(signed, keys.trust())
+    file = hansard.TrustFile(keys.trust_file)
+    given = {"policy": policy, "trust": keys.trust, "jobs": 1}
+    return given, lambda *_: file.revoke_policy(policy, "2020-01-01")
+
+
+def test_a_policy_that_is_revoked_while_a_batch_runs_opens_no_further_debate(store, approved):
+    given, revoke = approved
+
+    def ask(request):
+        if "north" in request.prompt and request.call == "r0.draft.agent_1:1":
+            revoke()
+        return "Because."
+
+    rows = run(questions("north", "south"), store, ask=ask, **given).rows
+    assert [(row.state, row.code) for row in rows] == [
+        ("closed", None),
+        ("unopened", "policy.revoked"),
+    ]
+    assert len(store.debates()) == 1
+
+
+def test_a_policy_that_is_revoked_puts_no_debate_into_the_queue(store, approved, monkeypatch):
+    given, revoke = approved
+    monkeypatch.setattr(type(store), "require_queue", lambda _: None)
+    (row,) = run(questions("north"), store, queue=0, begun=revoke, **given).rows
+    assert (row.state, row.code) == ("unopened", "policy.revoked")
+    assert not store.debates()
+
+
 def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
     (made,) = run(questions("north"), store).rows
     tampering.alter_line(Path("hansard.db"), made.debate, 5, b"r0.", b"r1.")
