@@ -24,6 +24,7 @@ from hansard.rules import after
 from hansard.rules.data import AFTER
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
+from hansard.rules.redactions import texts_of
 from hansard.runtime.carried import ReviewFile
 from hansard.runtime.clock import CLOCK, Clock
 from hansard.runtime.recording import Recording
@@ -124,7 +125,7 @@ def take_in(
         journal, state = adding.recording.journal, adding.recording.state
         data = carried.data(lambda row: journal.keep(row.text, bytes.fromhex(row.salt)))
         _check_fits(adding, data)
-        _check_salts(adding.bundle, carried)
+        _check_salts(adding, carried, data)
         at = journal.time()
         key = VerifierKey.parse(data["signature"]["key"])
         check_counts(state, adding.policy, trust, key, at)
@@ -153,11 +154,17 @@ def _check_fits(adding: Adding, data: Mapping[str, Any]) -> None:
         )
 
 
-def _check_salts(bundle: Bundle, carried: ReviewFile) -> None:
-    """Refuse a salt that is used twice, which would spoil the record (`8.salt`)."""
+def _check_salts(adding: Adding, carried: ReviewFile, data: Mapping[str, Any]) -> None:
+    """Refuse a salt that is used twice, which would spoil the record (`8.salt`).
+
+    Of a text that was erased the salt is gone, but its name stands in the record: it would be
+    back (`8.erased`).
+    """
     own = [row.salt for row in carried.salted]
-    known = {blob.salt_of(file) for file in bundle.blobs.values()}
-    if len(set(own)) < len(own) or known.intersection(own):
+    known = {blob.salt_of(file) for file in adding.bundle.blobs.values()}
+    named = {name for event in adding.recording.events for _, name in texts_of(event["data"])}
+    brought = {name for _, name in texts_of(data)}
+    if len(set(own)) < len(own) or known.intersection(own) or named & brought:
         raise UsageError(
             "review.salt",
             "a text of this review has a salt that is used already; have it signed again",

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 import hansard
 import instant
 from hansard.errors import DataError, UsageError
+from hansard.record import blob
 from hansard.record.line import line_hash
 from hansard.record.note import Signer
-from hansard.runtime import carried, reviewing
+from hansard.runtime import carried, redacting, reviewing
 from hansard.runtime.signed import Said
 from hansard.store.application import Batch
 from hansard.store.database import Extras
@@ -140,6 +141,23 @@ def test_a_salt_that_is_used_already_is_refused_since_it_would_spoil_the_record(
     for twice in ("Ask.", "Ask again."):
         said = Said("conditions", "Ann", None, ["Ask.", twice])
         refused(UsageError, "review.salt", store, debate, sign(store, debate, said, clock=Stuck()))
+
+
+def test_an_erased_text_does_not_come_back_in_a_review(ended, store):
+    bundle, debate = ended
+    words = redacting.Words("They asked for it.", "GDPR, Article 17", "The Board")
+    redacting.redact(debate, store, ["1.question"], words, [ANN], TRUST, clock=Fixed(10))
+    question = bundle.blobs[json.loads(bundle.lines[0])["data"]["question"]["sha256"]]
+    salts = [bytes.fromhex(blob.salt_of(question)), bytes(32)]
+
+    class Known(Fixed):  # of somebody who has an export made before
+        def salt(self):
+            return salts.pop()
+
+    said = Said("rejected", "Bob Lee", SPEC["question"], [])
+    file = sign(store, debate, said, by=BOB, clock=Known())
+    refused(UsageError, "review.salt", store, debate, file)
+    assert hansard.verify(store, debate, TRUST).ok
 
 
 def test_a_review_of_entries_that_the_store_has_not_is_refused(ended, store):
