@@ -32,7 +32,6 @@ from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.flights import Flight, Flights
 from hansard.runtime.models.base import (
-    MAX_TEXT,
     Completion,
     Model,
     ModelError,
@@ -429,7 +428,7 @@ class Engine:
             return
         self._journal.persist()
         used = self.state.steps[step_of(answer["call"])].tools[-number:]
-        room = Room(MAX_TEXT)
+        room = Room()
         for call, row in zip(self._asked, used, strict=True):
             tool = self._tools.get(call.name)
             self._using.begin(row, use(tool, call.arguments, room))

@@ -49,9 +49,8 @@ class Room:
     has eight: with more than any model reads, the rest of the turn would be lost.
     """
 
-    def __init__(self, characters: int | None = None, shown: int = MAX_PROMPT) -> None:
-        self._characters = MAX_TEXT if characters is None else characters
-        self._shown = shown
+    def __init__(self, characters: int = MAX_TEXT, shown: int = MAX_PROMPT) -> None:
+        self._characters, self._shown = characters, shown
         self._lock = Lock()  # tools give what they give in threads
 
     def taken(self, text: str) -> str | None:
@@ -91,13 +90,13 @@ class Tool:
         """The definition as JSON: what is hashed, and kept with the record."""
         return as_json(vars(self.definition))
 
-    async def call(self, arguments: str, room: Room | None = None) -> tuple[str, bool]:
+    async def call(self, arguments: str, room: Room) -> tuple[str, bool]:
         """Return what the function gives for these arguments, as text, and whether it gave it.
 
         `room` is what it shares with the other tools of the same reply.
         """
         try:
-            text = await outcome(self._given, arguments, room or Room())
+            text = await outcome(self._given, arguments, room)
         except _UnfitError as error:
             return f"the arguments do not fit: {error} errors", False
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
@@ -172,7 +171,7 @@ def _tell(name: str, error: Exception) -> None:
         warnings.warn(said, stacklevel=2)
 
 
-async def use(tool: Tool | None, arguments: str, room: Room | None = None) -> tuple[str, bool]:
+async def use(tool: Tool | None, arguments: str, room: Room) -> tuple[str, bool]:
     """Return what a tool gives for the arguments that a model wrote, and whether it worked."""
     return await awaited(tool.call(arguments, room)) if tool else ("there is no such tool", False)
 

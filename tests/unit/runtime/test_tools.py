@@ -69,7 +69,7 @@ def test_a_tool_is_described_by_its_name_its_words_and_its_arguments():
 
 @pytest.mark.parametrize("function", [look_up, look_up_async, lambda what, most: [what] * most])
 def test_sync_and_async_functions_are_called_with_what_the_model_wrote(function):
-    called = asyncio.run(Tool("t", function).call('{"what": "é", "most": 2}'))
+    called = asyncio.run(Tool("t", function).call('{"what": "é", "most": 2}', Room()))
     assert called == ('["é", "é"]', True)
 
 
@@ -103,7 +103,7 @@ BAD = {
 @pytest.mark.parametrize("how", BAD)
 def test_a_tool_that_gives_nothing_says_why_and_quotes_nothing(how):
     function, arguments, words = BAD[how]
-    text, ok = asyncio.run(Tool("t", function).call(arguments))
+    text, ok = asyncio.run(Tool("t", function).call(arguments, Room()))
     assert not ok
     assert text.startswith(words)
     assert "secret" not in text
@@ -126,7 +126,7 @@ async def finds_wrong_async(what: str) -> str:
 @pytest.mark.parametrize("function", [finds_wrong, finds_wrong_async, partial(finds_wrong)])
 def test_what_a_tool_finds_wrong_in_its_own_data_is_no_mistake_of_the_models(function):
     with pytest.warns(ToolWarning, match="tool t failed: .*ValidationError"):
-        told = asyncio.run(Tool("t", function).call('{"what": "a secret"}'))
+        told = asyncio.run(Tool("t", function).call('{"what": "a secret"}', Room()))
     assert told == ("the tool failed: ValidationError", False)
 
 
@@ -147,9 +147,9 @@ class Closed(dict):
 
 
 def test_no_tool_ends_the_process_by_what_it_gives():
-    assert asyncio.run(use(Tool("t", lambda: Exiting("text")), "{}")) == ("text", True)
+    assert asyncio.run(use(Tool("t", lambda: Exiting("text")), "{}", Room())) == ("text", True)
     with pytest.warns(ToolWarning, match="tool t failed: RuntimeError: SystemExit"):
-        told = asyncio.run(use(Tool("t", lambda: Closed(one=1)), "{}"))
+        told = asyncio.run(use(Tool("t", lambda: Closed(one=1)), "{}", Room()))
     assert told == ("the tool failed: RuntimeError", False)
 
 
@@ -181,28 +181,30 @@ class Mute(Exception):
 @pytest.mark.parametrize("error", [Mute(), SystemExit(1)], ids=["mute", "exit"])
 def test_a_tool_that_fails_in_any_way_is_told_of(error):
     with pytest.warns(ToolWarning, match="tool t failed: .*test_tools.py, line"):
-        text, ok = asyncio.run(Tool("t", failing(error)).call("{}"))
+        text, ok = asyncio.run(Tool("t", failing(error)).call("{}", Room()))
     assert (text.partition(":")[0], ok) == ("the tool failed", False)
 
 
 def test_a_warning_that_is_an_error_does_not_change_the_record():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        told = asyncio.run(Tool("t", failing(OSError())).call("{}"))
+        told = asyncio.run(Tool("t", failing(OSError())).call("{}", Room()))
     assert told == ("the tool failed: OSError", False)
 
 
 def test_a_tool_that_works_or_was_asked_wrongly_is_not_told_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert asyncio.run(Tool("t", look_up).call('{"what": "a"}'))[1]
-        assert not asyncio.run(Tool("t", look_up).call("{}"))[1]
+        assert asyncio.run(Tool("t", look_up).call('{"what": "a"}', Room()))[1]
+        assert not asyncio.run(Tool("t", look_up).call("{}", Room()))[1]
 
 
-def test_a_result_that_no_record_can_hold_is_none(monkeypatch):
-    monkeypatch.setattr("hansard.runtime.tools.MAX_TEXT", 5)
-    assert asyncio.run(Tool("t", lambda: "12345").call("{}")) == ("12345", True)
-    assert asyncio.run(Tool("t", lambda: "123456").call("{}")) == ("the result is too long", False)
+def test_a_result_that_no_record_can_hold_is_none():
+    assert asyncio.run(Tool("t", lambda: "12345").call("{}", Room(5))) == ("12345", True)
+    assert asyncio.run(Tool("t", lambda: "123456").call("{}", Room(5))) == (
+        "the result is too long",
+        False,
+    )
 
 
 def positional(what, /):
@@ -401,7 +403,7 @@ def test_a_tool_that_hangs_is_given_up_and_the_turn_goes_on(table, kind):
 
 def test_tools_of_one_reply_give_no_more_together_than_one_may(table, monkeypatch):
     """A server asks for a hundred of them in one reply."""
-    monkeypatch.setattr(engine, "MAX_TEXT", 100)
+    monkeypatch.setattr(engine, "Room", lambda: Room(100))
     model = asking(*[("look", "{}")] * 3, *[("none", "{}")] * 9)
     table.play("judged", model, use={"look": lambda: "x" * 50}, max_rounds=1)
     given = [("the result is too long", False), *[("x" * 50, True)] * 2]
@@ -422,7 +424,7 @@ def test_what_is_more_than_any_model_reads_as_prompts_show_it_is_too_long(table)
 
 def test_what_tools_give_that_is_too_long_waits_nowhere(table, monkeypatch):
     """A server asks for a hundred pages in one reply, and all of them come before one is read."""
-    monkeypatch.setattr(engine, "MAX_TEXT", 1_500_000)
+    monkeypatch.setattr(engine, "Room", lambda: Room(1_500_000))
 
     async def look():
         return "x" * 1_000_000
