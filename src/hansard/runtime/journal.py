@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from sys import getsizeof
 from typing import Any, cast
 from weakref import WeakSet
 
@@ -29,6 +30,37 @@ _AGAIN = 1.0  # seconds until a store is looked at again that others keep locked
 _TOGETHER = 100  # debates that store in one transaction, so that few wait with lines in memory
 
 
+class Texts(MutableMapping[str, str]):
+    """The texts of a record, by name: each in as little memory as it needs.
+
+    Python keeps every character in as many bytes as the widest one takes, so that one emoji
+    makes a text four times as large. Such a text is kept in UTF-8.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, str | bytes] = {}
+
+    def __getitem__(self, name: str) -> str:
+        kept = self._kept[name]
+        return kept if isinstance(kept, str) else kept.decode()
+
+    def __setitem__(self, name: str, text: str) -> None:
+        kept = text.encode()
+        self._kept[name] = kept if getsizeof(kept) < getsizeof(text) else text
+
+    def __delitem__(self, name: str) -> None:
+        del self._kept[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._kept
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
 class Journal:
     """Adds facts to a chain and keeps their lines until `commit` or `flush` makes them durable.
 
@@ -37,7 +69,7 @@ class Journal:
     """
 
     def __init__(self, store: Store, chain: Chain, clock: Clock) -> None:
-        self.texts: dict[str, str] = {}  # of the whole record, by name
+        self.texts = Texts()  # of the whole record
         self.size = 0  # bytes of its entries and texts
         self.on_stored: Callable[[], None] = lambda: None  # everything added is stored by then
         self._store, self._chain, self._clock = store, chain, clock

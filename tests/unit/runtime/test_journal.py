@@ -12,7 +12,8 @@ from hansard.record import blob
 from hansard.record.chain import Chain
 from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
-from hansard.runtime.journal import Journal
+from hansard.runtime.journal import Journal, Texts
+from measuring import traced
 
 RESUMED = Fact("debate.resumed", {"engine": "hansard/0"})
 
@@ -166,3 +167,26 @@ def test_the_machines_clock_has_the_form_of_an_entry():
     clock = Given()
     clock.wall = "0001-01-01T00:00:00.000000Z"
     assert clock.timeline()() == clock.wall
+
+
+@pytest.mark.parametrize("text", ["", "a", "größer", "漢字", "\U0001f600", "\x00\n\u2028"])
+def test_texts_are_given_back_as_they_came(text):
+    texts = Texts()
+    texts["one"] = texts["two"] = text
+    assert (dict(texts), len(texts), "one" in texts) == ({"one": text, "two": text}, 2, True)
+    assert texts.pop("one") == text
+    assert (texts.get("one"), "one" in texts, list(texts)) == (None, False, ["two"])
+    with pytest.raises(KeyError, match="one"):
+        texts["one"]
+
+
+@pytest.mark.parametrize("sign", ["é", "漢", "\U0001f600"])
+def test_one_sign_does_not_make_a_text_four_times_as_large(sign):
+    texts, many = Texts(), 100_000
+
+    def fill():
+        for number in range(10):
+            texts[f"{number}"] = "x" * many + sign
+
+    _, most = traced(fill)
+    assert most < 20 * many  # of which the last one, as it came, takes five
