@@ -126,13 +126,17 @@ def quoting(
     events: Sequence[Event], held: Mapping[str, str], meant: Mapping[str, TextAt]
 ) -> Iterator[tuple[str, TextAt]]:
     """Yield the other texts, by name, that quote those that are meant, or are the same document."""
-    wanted = [Quoted(row.text) for row in meant.values()]
+    wanted = list[Quoted]()  # made where there is another text: often all are to go
     seen = set(meant)
     for place, event in enumerate(events, 1):
         of_file = event["type"] == "evidence.admitted"
         rows = [row for row in texts_of(event["data"]) if row[1] in held]
         same = of_file and not seen.isdisjoint(set(meant) & {name for _, name in rows})
         for field, name in rows:
-            if name not in seen and (same or any(each.in_text(held[name]) for each in wanted)):
-                yield name, TextAt(place, field, held[name])
+            if name in seen:
+                continue
             seen.add(name)
+            wanted = wanted or [Quoted(row.text) for row in meant.values()]
+            text = held[name]
+            if same or any(each.in_text(text) for each in wanted):
+                yield name, TextAt(place, field, text)

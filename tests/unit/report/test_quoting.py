@@ -6,7 +6,11 @@ from unicodedata import normalize
 
 import pytest
 
-from hansard.report.quoting import RUN, Quoted
+from hansard.record import blob
+from hansard.report import quoting
+from hansard.report.quoting import RUN, Quoted, TextAt
+from hansard.rules.events import parse
+from playing import play
 
 TEXT = (
     "Jane Roe of 12 Elm Street owes the bank 4,000 pounds since last March.\n"
@@ -87,3 +91,16 @@ def test_repeated_letters_take_no_quadratic_time():
     assert Quoted("a" * 200_000).in_text("a" * 200_000)
     assert not Quoted("a" * 200_000 + "b" * 40).in_text("c" + "ab" * 100_000)
     assert time.process_time() - began < 60
+
+
+def test_where_all_texts_are_meant_none_is_made_ready_to_be_looked_for(monkeypatch):
+    bundle = play("panel")
+    events = list(map(parse, bundle.lines))
+    held = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    meant = {name: TextAt(1, "question", text) for name, text in held.items()}
+    made = []
+    monkeypatch.setattr(quoting, "Quoted", lambda text: made.append(text) or Quoted(text))
+    assert (list(quoting.quoting(events, held, meant)), made) == ([], [])
+    name, row = meant.popitem()
+    found = dict(quoting.quoting(events, held, {name: row}))
+    assert (name in found, made) == (False, [row.text])
