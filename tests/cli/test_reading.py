@@ -206,7 +206,7 @@ def test_list_names_records_that_do_not_hold(hansard, debate):
     done = hansard("list")
     assert done.code == 0
     assert "ALTERED" in done.out
-    assert "1 debate, 1 needs a look, 1 not as recorded" in done.out
+    assert "1 debate, 1 needs a look, 1 altered or unreadable" in done.out
     alter(debate, b'"debate":', b'"DEBATE":', kind="votes.counted")
     assert "ALTERED" in hansard("list").out
 

@@ -145,7 +145,7 @@ def test_reports_and_the_terminal_show_it_as_words(case, text):
     assert inert(debate.shown.getvalue())
     assert sorted(map(begin, lines[0])) == sorted(map(begin, lines[1]))  # threads came as they did
 
-    held = json.loads(document(debate.result))
+    held = json.loads("".join(document(debate.result)))
     assert held["question"] == text
 
 
@@ -177,7 +177,7 @@ def begin(line):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_json_output_is_inert_and_says_the_same(name):
-    written = document({"text": HOSTILE[name]})
+    written = "".join(document({"text": HOSTILE[name]}))
     assert inert(written)
     assert json.loads(written) == {"text": HOSTILE[name]}
 

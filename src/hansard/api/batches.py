@@ -129,16 +129,21 @@ def kept_row(store: Store, row: str | None, debate: str, trust: Trust | None = N
 
     try:
         record = of_store(store, debate, trust)
+        if record.verification.ok:
+            return row_of(row, record.result())
     except DataError as error:
         if is_of_all(error):
             raise
-        return BatchRow(
-            row=row, debate=debate, state="unreadable", code=error.code, error=str(error)
-        )
-    if not record.verification.ok:
-        said = f"its record does not hold; `hansard verify {debate[:8]}` says why"
-        return BatchRow(row=row, debate=debate, state="altered", code="record.altered", error=said)
-    return row_of(row, record.result())
+        return unreadable(row, debate, error)
+    said = f"its record does not hold; `hansard verify {debate[:8]}` says why"
+    return BatchRow(row=row, debate=debate, state="altered", code="record.altered", error=said)
+
+
+def unreadable(row: str | None, debate: str | None, error: DataError) -> BatchRow:
+    """Return the row of a debate whose record cannot be read, or shown."""
+    from hansard.report.batched import BatchRow
+
+    return BatchRow(row=row, debate=debate, state="unreadable", code=error.code, error=str(error))
 
 
 @contextmanager

@@ -35,10 +35,11 @@ def compare(one: Record, other: Record) -> Comparison:
     """
     from hansard.report.comparing import Debated
     from hansard.report.comparing import compare as side_by_side
+    from hansard.report.size import Memory
 
-    debated = []
+    debated, memory = [], Memory()
     for record in (one, other):
-        result = record.result()
+        result = record.shown(memory)
         debated.append(Debated(result, result.display, record.text, record.head))
     return side_by_side(*debated)
 

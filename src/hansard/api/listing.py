@@ -21,6 +21,8 @@ from hansard.errors import DataError, UsageError, is_of_all, on_disk
 if TYPE_CHECKING:
     from hansard.api.records import Record
     from hansard.record.keys import Trust
+    from hansard.report.formats import DebateResult
+    from hansard.report.gated import GateRecord
     from hansard.report.listing import Entry, Listing, Totals
     from hansard.store.application import Store
     from hansard.store.projection import Projection, Sums
@@ -178,15 +180,17 @@ def caught_up(store: Store) -> Projection:
     return rows
 
 
-def _standing(store: Store, debate: str, trust: Trust | None) -> Record | BadState:
-    """Return the record of a debate; of one that does not hold, or cannot be read, only that."""
+def _standing(
+    store: Store, debate: str, trust: Trust | None
+) -> tuple[Record, DebateResult | GateRecord] | BadState:
+    """Return the record of a debate and what became of it; of a bad one, only what it is."""
     try:
         record = of_store(store, debate, trust)
+        return (record, record.standing()) if record.verification.ok else "altered"
     except DataError as error:
         if is_of_all(error):  # else a sound record would be listed as a bad one, until it is read
             raise
         return "unreadable"
-    return record if record.verification.ok else "altered"
 
 
 def _row(store: Store, debate: str) -> Row:
@@ -195,10 +199,10 @@ def _row(store: Store, debate: str) -> Row:
     from hansard.store.rows import Row
     from hansard.verify.recount import numbers_of
 
-    record = _standing(store, debate, None)
-    if isinstance(record, str):
-        return Row(debate=debate, state=record)
-    result, events = record.standing(), facts(record)
+    found = _standing(store, debate, None)
+    if isinstance(found, str):
+        return Row(debate=debate, state=found)
+    (record, result), events = found, facts(found[0])
     whole = not result.reviewed.erased or any(erasable(events, record.text))
     numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
     opened: Any = events[0]["data"]
@@ -209,10 +213,8 @@ def _row(store: Store, debate: str) -> Row:
 def _entry(store: Store, debate: str, trust: Trust) -> Entry:
     from hansard.report.listing import Entry, entry
 
-    record = _standing(store, debate, trust)
-    if isinstance(record, str):
-        return Entry(debate=debate, state=record)
-    return entry(record.standing())
+    found = _standing(store, debate, trust)
+    return Entry(debate=debate, state=found) if isinstance(found, str) else entry(found[1])
 
 
 def judged(store: Store, rows: Projection, trust: Trust) -> str:

@@ -24,7 +24,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
     from hansard.record.policy import Approved
     from hansard.report.formats import DebateResult
     from hansard.report.gated import GateRecord
+    from hansard.report.parts import Reviewed
     from hansard.report.prompt import Rendered
     from hansard.report.replayed import Replayed
     from hansard.report.reviews import Reader
+    from hansard.report.size import Memory
     from hansard.rules.data import OpenedData
     from hansard.rules.events import Event
+    from hansard.rules.fields import Blob
     from hansard.store.application import Store
     from hansard.verify.findings import Verification
 
@@ -95,27 +99,50 @@ class Record:
         """Return what became of the debate, open or closed.
 
         A text that is gone is None. `released` says whether people have approved what must be
-        approved. Raises DataError `record.altered`, and UsageError `record.gate` for the record
-        of a gate, of which there was no debate.
+        approved. Raises DataError `record.altered`, and `report.size` where its texts take more
+        than 160 MiB of memory; UsageError `record.gate` for the record of a gate, of which there
+        was no debate.
         """
+        from hansard.report.size import Memory
+
+        return self.shown(Memory())
+
+    def shown(self, memory: Memory) -> DebateResult:
+        """Return the `result`, in this memory, of which other records may have taken some."""
         from hansard.report.view import build
 
         self._hold(debated=True)
-        return build(facts(self), self.text, self._reader())
+        return build(facts(self), memory.of(self.text), self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
 
-        Raises DataError `record.altered`.
+        Raises DataError `record.altered` or `report.size`.
         """
         from hansard.report.gated import build
+        from hansard.report.size import Memory
 
         self._hold()
-        return build(facts(self), self.text, self._reader())
+        return build(facts(self), Memory().of(self.text), self._reader())
 
     def standing(self) -> DebateResult | GateRecord:
-        """Return what `gate` returns, or else the `result`; raises DataError `record.altered`."""
+        """Return what `gate` returns, or else the `result`; raises what they raise."""
         return self.gate() or self.result()
+
+    def reviewed(self) -> Reviewed:
+        """Return what people say of it, however large it is; raises DataError `record.altered`."""
+        from functools import reduce
+
+        from hansard.report import reviews
+        from hansard.rules.state import DebateState, evolve
+
+        self._hold()
+        state = reduce(evolve, facts(self), DebateState())
+
+        def text(blob: Blob | None) -> str | None:
+            return self.text(blob["sha256"]) if blob else None
+
+        return reviews.reviewed(state, text, self._reader())[0]
 
     def dossier(self) -> str:
         """Return the dossier of the debate in Markdown: a summary, then every text.
@@ -276,6 +303,24 @@ def facts(record: Record) -> list[Event]:
     return [orjson.loads(line) for line in record.bundle.lines]
 
 
+@contextmanager
+def recorded(debate: str) -> Iterator[None]:
+    """Say, where a result is refused (`report.size`), that what was asked for is done."""
+    try:
+        yield
+    except DataError as error:
+        if error.code != "report.size":
+            raise
+        said = f"what was asked for is done and recorded in debate {debate[:8]}, but {error}"
+        raise DataError(error.code, said) from None
+
+
+def standing_of(store: Store, debate: str, trust: Trust | None) -> DebateResult | GateRecord:
+    """Return how a record stands to which something was just added."""
+    with recorded(debate):
+        return read_record(store, debate, trust).standing()
+
+
 def read_record(store: Store, debate: str, trust: Trust | None = None) -> Record:
     """Read a debate of a store and verify it, whatever comes of that.
 
@@ -342,7 +387,8 @@ def result(store: Store, debate: str, trust: Trust | None = None) -> DebateResul
     `debate` is its id or an unambiguous prefix of it; `trust` names the keys whose reviews count,
     as `read_trust` reads them, or `open_keyring().trust()`: without it none does. Act on the
     decision only where `released` is true. Raises UsageError `store.unknown` or
-    `store.ambiguous`, and DataError `record.altered` for a record that does not hold.
+    `store.ambiguous`, and DataError `record.altered` for a record that does not hold or
+    `report.size` for one whose texts take more than 160 MiB of memory.
 
     >>> from hansard import open_store, result, run_sync
     >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hansard.api.records import read_record
+from hansard.api.records import standing_of
 from hansard.api.running import opened
 
 if TYPE_CHECKING:
@@ -87,4 +87,4 @@ def redact(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         redacting.redact(found, shelf, texts, words, signers, trust, keep)
-        return read_record(shelf, found, trust).standing()
+        return standing_of(shelf, found, trust)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from hansard.api.records import of_store, read_record
+from hansard.api.records import of_store, standing_of
 from hansard.api.running import opened
 from hansard.errors import DataError, is_of_all
 
@@ -68,7 +68,7 @@ def review(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.review(found, shelf, said, signer, trust, head)
-        return read_record(shelf, found, trust).standing()
+        return standing_of(shelf, found, trust)
 
 
 def sign_review(
@@ -141,7 +141,7 @@ def import_review(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.take_in(found, shelf, signed, trust)
-        return read_record(shelf, found, trust).standing()
+        return standing_of(shelf, found, trust)
 
 
 def note_outcome(
@@ -175,7 +175,7 @@ def note_outcome(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.note_outcome(found, shelf, signer, label=label, note=note, condition=condition)
-        return read_record(shelf, found, trust).standing()
+        return standing_of(shelf, found, trust)
 
 
 def hold(
@@ -206,7 +206,7 @@ def hold(
     with opened(store, create=False) as shelf:
         found = shelf.find(debate)
         reviewing.hold(found, shelf, signer, reason=reason, lift=lift)
-        return read_record(shelf, found, trust).standing()
+        return standing_of(shelf, found, trust)
 
 
 def remands_of(store: Store, debate: str) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hansard.api.records import recorded
 from hansard.api.specs import allowed_in, folder_in, located
 from hansard.errors import HansardError, OutputWarning, UsageError
 
@@ -117,7 +118,8 @@ async def run(
     A debate that ends in `escalate`, or is cut short by a ceiling, is a result.
     Raises UsageError for a spec, a model or a tool that cannot be used, before
     anything is recorded, DataError `record.altered` for an earlier debate that does not
-    verify, and DataError where the store fails. What a function in a
+    verify, DataError where the store fails, and `report.size` for a debate that is kept in it, but
+    whose texts take more than 160 MiB of memory. What a function in a
     seat, `observe` or `progress` raises ends the run once what is in flight has ended:
     SeatError is raised from it, and names the debate. Nothing of it is retried, but for
     `Unavailable`, timeouts, connection errors and exceptions with a `status_code`, which
@@ -183,7 +185,7 @@ async def play(
         spec, origin = _going_back(spec, shelf, follow_up, remand, trust)
         kept = store is not None
         found = await session.run(spec, shelf, folder, origin=origin, kept=kept, **given)
-        result = result_of(found)
+        result = result_of(found, bounded=kept)
     return result if spec.output_class is None else _typed(result, spec.output_class)
 
 
@@ -463,12 +465,19 @@ def opened(store: Store | str, *, create: bool) -> Iterator[Store]:
         yield shelf
 
 
-def result_of(found: Recording) -> DebateResult:
-    """Return what became of a debate; a review that its policy asks for is still to come."""
+def result_of(found: Recording, *, bounded: bool = True) -> DebateResult:
+    """Return what became of a debate; a review that its policy asks for is still to come.
+
+    Raises DataError `report.size` where its texts take too much memory, unless it is not
+    `bounded`, as where nobody could read them again.
+    """
     from hansard.report.reviews import Reader
+    from hansard.report.size import Memory
     from hansard.report.view import build
 
-    return build(found.events, found.texts.get, Reader(found.policy))
+    text_of = Memory().of(found.texts.get) if bounded else found.texts.get
+    with recorded(found.journal.debate):
+        return build(found.events, text_of, Reader(found.policy))
 
 
 def wait(start: Callable[[], Coroutine[Any, Any, T]], name: str, instead: str) -> T:

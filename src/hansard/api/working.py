@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from hansard.api.running import opened
 from hansard.api.specs import allowed_in
+from hansard.errors import DataError
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -121,13 +122,16 @@ def _due(url: str, policy: Policy | None, trust: Trust | None) -> Due:
 
 
 def _row(told: Told) -> BatchRow:
-    from hansard.api.batches import row_named
+    from hansard.api.batches import row_named, unreadable
     from hansard.api.running import result_of
     from hansard.report.batched import BatchRow, row_of
 
     if told.ended is not None:
-        found = result_of(told.ended)
-        return row_of(row_named(found.labels), found)
+        row = row_named(told.ended.state.spec["labels"])
+        try:
+            return row_of(row, result_of(told.ended))
+        except DataError as refused:
+            return unreadable(row, told.debate, refused)
     error = told.error
     said, code = getattr(error, "sentence", str(error)), error.code if error else None
     if told.waits:

@@ -9,7 +9,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, fields, say_document
 from hansard.cli.context import find_export, next_step, open_store, sound_source, store_option
 from hansard.cli.signing import save
 from hansard.errors import UsageError
@@ -62,7 +62,7 @@ def compare(one: str, other: str | None, output: Path | None, as_json: bool) -> 
     if output:
         save(output, comparison.to_html().encode())
     if as_json:
-        click.echo(document(comparison))
+        say_document(comparison)
     else:
         _print(comparison)
 

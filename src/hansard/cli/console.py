@@ -144,15 +144,30 @@ def value(found: object, limit: int = 100) -> str:
     return one_line(text, limit)
 
 
-def document(found: BaseModel | Mapping[str, Any]) -> str:
-    """Return the one JSON document that `--json` prints, without a last line end.
+def say_document(found: BaseModel | Mapping[str, Any]) -> None:
+    """Print the one JSON document that `--json` prints; raises DataError `report.size`."""
+    for piece in document(found):
+        click.echo(piece, nl=False)
+    click.echo()
 
-    What a terminal would obey is escaped as JSON escapes it: the values stay the same. Raises
-    DataError `report.size`.
+
+def document(found: BaseModel | Mapping[str, Any]) -> Iterator[str]:
+    """Yield that document in pieces, since it may be long, without a last line end.
+
+    What a terminal would obey is escaped as JSON escapes it: the values stay the same.
     """
     require_room(found)
     row = found.model_dump(mode="json") if isinstance(found, BaseModel) else found
-    return substituted(_BEYOND_ASCII, _escaped, json.dumps(row, indent=2, ensure_ascii=False))
+    parts: list[str] = []
+    size = 0
+    for part in json.JSONEncoder(indent=2, ensure_ascii=False).iterencode(row):
+        for begin in range(0, len(part), _PIECE):
+            parts.append(part[begin : begin + _PIECE])
+            size += len(parts[-1])
+            if size >= _PIECE:
+                yield substituted(_BEYOND_ASCII, _escaped, "".join(parts))
+                parts, size = [], 0
+    yield substituted(_BEYOND_ASCII, _escaped, "".join(parts))
 
 
 def compact(found: BaseModel) -> str:
@@ -179,7 +194,7 @@ def printed(
 ) -> bool:
     """Print what was found as JSON, or its rows as CSV; False where neither is wanted."""
     if form == "json":
-        click.echo(document(found))
+        say_document(found)
     elif form == "csv":
         click.echo(table_of(names, rows), nl=False)
     return form in ("json", "csv")

@@ -13,7 +13,7 @@ from rich.text import Text
 
 import hansard
 from hansard.api.rows import documents_of
-from hansard.cli.console import console, document, fields, money
+from hansard.cli.console import console, fields, money, say_document
 from hansard.cli.context import allow_option
 from hansard.cli.own import asked_options, models_of, models_option
 from hansard.report.safe import one_line
@@ -55,7 +55,7 @@ def estimate(
         allow=allow,
     )
     if as_json:
-        click.echo(document(found))
+        say_document(found)
         return
     out = console()
     out.print(_table(found))

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import hansard
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, fields, say_document
 from hansard.cli.context import allow_option, next_step, open_store, store_option
 from hansard.cli.own import models_of, models_option
 from hansard.report.gating import rows
@@ -75,7 +75,7 @@ def gate(
             store=store,
         )
     if as_json:
-        click.echo(document(found))
+        say_document(found)
     else:
         console().print(fields([(label, one_line(words, 1000)) for label, words in rows(found)]))
     if isinstance(found, hansard.GateRecord):

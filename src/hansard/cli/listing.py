@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, money, printed
+from hansard.cli.console import console, money, printed, say_document
 from hansard.cli.context import open_store, store_option, trust_of
 from hansard.report.listing import ORDERS, Entry, Questions
 from hansard.report.reviews import STATES
@@ -173,7 +173,7 @@ def list_(form: str | None, limit: int, questions: bool, **wanted: Any) -> None:
 def _print_questions(found: Questions, digits: int, form: str | None) -> None:
     """Print each question, how often it was debated and decided how, and what never finished."""
     if form == "json":
-        click.echo(document(found))
+        say_document(found)
         return
     out = console()
     if not found.asked:
@@ -225,7 +225,7 @@ def _told(listing: hansard.Listing) -> str:
         "" if cost is None else money(cost),
         f"{all_.unpriced} of unknown cost" if all_.unpriced else "",
         f"{look} {'needs' if look == 1 else 'need'} a look" if look else "",
-        f"{bad} not as recorded" if bad else "",
+        f"{bad} altered or unreadable" if bad else "",
     ]
     return ", ".join(filter(None, told))
 

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document
+from hansard.cli.console import console, say_document
 
 
 @click.command()
@@ -22,7 +22,7 @@ def models(as_json: bool) -> None:
     """
     found = hansard.available_models()
     if as_json:
-        click.echo(document(found))
+        say_document(found)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("Model, for example", "Here", "What it lacks, or who answers"):

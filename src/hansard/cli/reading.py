@@ -13,11 +13,11 @@ from rich.text import Text
 import hansard
 from hansard.cli.console import (
     console,
-    document,
     fields,
     money,
     printed,
     say,
+    say_document,
     say_text,
     style_of,
     value,
@@ -208,25 +208,27 @@ def report(
 
 def _print_report(record: hansard.Record, form: str) -> None:
     if form == "json":
-        click.echo(document(record.standing()))
+        say_document(record.standing())
         return
     result = record.result()
     if form == "source":
-        click.echo(document(result.source()))
+        say_document(result.source())
     elif form == "markdown":
-        say(result.to_markdown().rstrip("\n"))
+        from hansard.report.markdown import blocks  # noqa: PLC0415 - only this report needs it
+
+        _say_blocks(blocks(result, result.display))
     elif form == "dossier":
-        _print_dossier(record, result)
+        from hansard.report import dossier  # noqa: PLC0415 - so does this one
+
+        _say_blocks(dossier.blocks(result, record.events, record.text, record.verification))
     else:
         say(result.to_report())
         say_notes(note.message for note in result.notes)
 
 
-def _print_dossier(record: hansard.Record, result: hansard.DebateResult) -> None:
-    """Print what `Record.dossier` returns, block by block."""
-    from hansard.report.dossier import blocks  # noqa: PLC0415 - only this report needs it
-
-    for place, block in enumerate(blocks(result, record.events, record.text, record.verification)):
+def _say_blocks(blocks: Iterable[str]) -> None:
+    """Print what `Result.to_markdown` or `Record.dossier` returns, block by block."""
+    for place, block in enumerate(blocks):
         say(f"\n{block}" if place else block)
 
 

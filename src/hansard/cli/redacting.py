@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -81,17 +81,17 @@ def redact(
     would not count.
     """
     with open_store() as store:
-        rows = _erasable(store, debate) if whole or not texts else []
         if whole:
-            texts = _all(rows, (*texts, *keep))
+            texts = _all(map(str, _erasable(store, debate)), (*texts, *keep))
         elif not texts:
-            console().print(fields([(str(row), one_line(row.text, _LENGTH)) for row in rows]))
+            rows = ((str(row), one_line(row.text, _LENGTH)) for row in _erasable(store, debate))
+            console().print(fields(list(rows)))
             return
         if not dry_run:
             store.require_erasing()
         found = hansard.preview_redaction(debate, texts, store=store, keep=keep)
         record = sound_record(store, debate)
-        _show(found, record.standing().reviewed)
+        _show(found, record.reviewed())
         if dry_run:
             return
         missing = [name.replace("_", "-") for name, text in words.items() if not text]
@@ -125,18 +125,19 @@ def redact(
     )
 
 
-def _erasable(store: hansard.Store, debate: str) -> list[quoting.TextAt]:
+def _erasable(store: hansard.Store, debate: str) -> Iterator[quoting.TextAt]:
     record = sound_record(store, debate)
-    return list(quoting.erasable(record.events, record.text))
+    return quoting.erasable(record.events, record.text)
 
 
-def _all(rows: Sequence[quoting.TextAt], named: Sequence[str]) -> tuple[str, ...]:
+def _all(names: Iterable[str], named: Sequence[str]) -> tuple[str, ...]:
     """Return the names of all texts."""
     if named:
         raise UsageError("redact.all", "--all means every text; leave out TEXT and --keep")
-    if not rows:
+    found = tuple(names)
+    if not found:
         raise UsageError("redact.gone", "all texts of this debate are erased already")
-    return tuple(map(str, rows))
+    return found
 
 
 def _refuse(found: hansard.Erasure) -> None:

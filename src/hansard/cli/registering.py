@@ -11,7 +11,7 @@ from rich.text import Text
 
 import hansard
 from hansard.api.files import read_file
-from hansard.cli.console import console, document, fields, print_notes
+from hansard.cli.console import console, fields, print_notes, say_document
 from hansard.cli.context import keyring, open_store, sound_record, store_option, trust_of
 from hansard.cli.signing import SIGNER, require_new, save
 from hansard.report.safe import shown
@@ -63,7 +63,7 @@ def show_register(*, trust: Path | None, as_json: bool) -> None:
     with open_store() as store:
         found = hansard.read_register(store, trust_of(trust))
     if as_json:
-        click.echo(document(found))
+        say_document(found)
         return
     rows: list[tuple[str, Text | str]] = [
         ("Register", found.origin or "not named yet: the first key that signs names it"),
@@ -157,7 +157,7 @@ def verify_register(*, since: Path | None, trust: Path | None, as_json: bool) ->
     with open_store() as store:
         found = hansard.verify_register(store, since, trust_of(trust))
     if as_json:
-        click.echo(document(found))
+        say_document(found)
     else:
         _print_check(found)
     if not found.ok:

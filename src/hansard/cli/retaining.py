@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, fields, say_document
 from hansard.cli.context import (
     next_step,
     not_counted,
@@ -41,7 +41,7 @@ def retention(policy_file: Path | None, as_json: bool) -> None:
         found = hansard.retention(store, policy)
     due = [debate for row in found.classes for debate in row.due]
     if as_json:
-        click.echo(document(found))
+        say_document(found)
     else:
         out = console()
         out.print(fields([(_name(row), _line(row)) for row in found.classes]))

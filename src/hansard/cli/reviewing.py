@@ -11,7 +11,7 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, fields, say_document
 from hansard.cli.context import (
     find_export,
     keyring,
@@ -243,7 +243,7 @@ def status(source: str, trust: Path | None, as_json: bool) -> None:
             again = hansard.remands_of(store, record.debate)
     result = record.standing()
     if as_json:
-        click.echo(document(result))
+        say_document(result)
     elif isinstance(result, hansard.GateRecord):
         console().print(gate_rows(result, ("Released", "NO: there is nothing to act on")))
     else:

@@ -19,7 +19,7 @@ from rich.console import Console
 import hansard
 from hansard.api.rows import documents_of
 from hansard.cli.awaiting import awaited
-from hansard.cli.console import console, document, fields
+from hansard.cli.console import console, fields, say_document
 from hansard.cli.context import (
     allow_option,
     next_step,
@@ -248,7 +248,7 @@ def _end(result: hansard.DebateResult, *, as_json: bool, exit_code: bool) -> Non
     """Print what became of a debate; one that failed ends with 1."""
     console(stderr=True).print()
     if as_json:
-        click.echo(document(result))
+        say_document(result)
     say_ended(result, aside=as_json)
     short = result.debate[:8]
     steps = (f"verify {short}", f"show {short}", f"report {short} --as markdown")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 import hansard
 from hansard.api.files import count_exports, holds_exports
-from hansard.cli.console import console, document, fields, value
+from hansard.cli.console import console, fields, say_document, value
 from hansard.cli.context import find_export, keyring, open_store, store_option, trust_of
 from hansard.cli.many import verify_many
 from hansard.errors import UsageError
@@ -145,7 +145,7 @@ def verify(
     found = _verified(path, source or "", trust, since)
     reached = found.level is not None and found.level >= required
     if as_json:
-        click.echo(document(found))
+        say_document(found)
     else:
         print_verification(console(), found)
         if found.ok and not reached:

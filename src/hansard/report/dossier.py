@@ -9,7 +9,6 @@ that the record names and that is not gone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from typing import Any
 
 from hansard.report import annexes, sections
@@ -17,7 +16,7 @@ from hansard.report.display import Display
 from hansard.report.formats import DISPLAYS, DebateResult
 from hansard.report.result import Result
 from hansard.report.signs import ids, inline, quoted, table
-from hansard.report.size import require_room
+from hansard.report.size import Memory, require_room
 from hansard.report.texts import texts_in_words
 from hansard.rules.events import Event
 from hansard.verify.findings import Verification
@@ -41,7 +40,7 @@ def blocks(
 ) -> Iterator[str]:
     """Yield the dossier block by block: all of it may be several times as large as the record."""
     own: Display[Any] = DISPLAYS[result.format]
-    texts = list(_texts(events, cache(text_of)))  # an entry may name one text often
+    texts = list(_texts(events, Memory().of(text_of)))  # an entry may name one text often
     require_room([result, [text for _, text in texts]])
     parts = (
         sections.head(result, own),

@@ -36,7 +36,7 @@ class Entry(Closed):
     debate: str
     state: State = Field(
         description="gate: only the gate was asked; altered: a check failed; unreadable: it "
-        "cannot be read at all"
+        "cannot be read at all, or not in bounded memory"
     )
     opened_at: str | None = None
     question: str | None = None
@@ -107,7 +107,7 @@ class Totals(Closed):
     cost_micro_usd: int | None = Field(description="Null: no price known")
     unpriced: int = Field(description="Of these the cost is not known")
     need_a_look: int
-    not_as_recorded: int = Field(description="Records that do not hold")
+    not_as_recorded: int = Field(description="Records that do not hold, or cannot be read")
 
 
 class Asked(Closed):

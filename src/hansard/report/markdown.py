@@ -6,6 +6,8 @@ other sections are common to all. Everything that somebody wrote goes through `s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from hansard.report import annexes, sections
 from hansard.report.display import Display, R
 from hansard.report.size import require_room
@@ -16,6 +18,11 @@ def markdown(result: R, own: Display[R]) -> str:
 
     Raises DataError `report.size` where it names long texts again and again.
     """
+    return "\n\n".join(blocks(result, own)) + "\n"
+
+
+def blocks(result: R, own: Display[R]) -> Iterator[str]:
+    """Yield it block by block: all of it may be several times as large as the record."""
     require_room(result)
     parts = (
         sections.head(result, own),
@@ -38,4 +45,5 @@ def markdown(result: R, own: Display[R]) -> str:
         annexes.seen(result),
         annexes.about(result, own.use(result)),
     )
-    return "\n\n".join(block for section in parts for block in section) + "\n"
+    for section in parts:
+        yield from section

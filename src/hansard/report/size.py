@@ -1,14 +1,24 @@
-"""How much a report says: a record may name one long text as often as it likes."""
+"""How much a report says, and holds: a record may name one long text as often as it likes.
+
+Memory is another matter than length: Python keeps each character of a text in as many bytes as
+its widest one takes, so that a single emoji makes a text four times as large.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
+from sys import getsizeof
 
 from pydantic import BaseModel
 
 from hansard.errors import DataError
+from hansard.rules.prompts import TextOf
 
 MOST = 1 << 28  # characters: twice what an export has at most
+MOST_HELD = 5 << 25  # bytes of memory, of texts: all that an export holds where none is wide
+_WIDE = re.compile(r"\\u[dD][89abAB]")  # in JSON, half a character that takes four bytes
 
 
 class Room:
@@ -47,3 +57,43 @@ def require_room(found: object, what: str = "report") -> None:
             left += value.values()
         elif isinstance(value, list | tuple):
             left += value
+
+
+class Memory:
+    """What is left of the memory that texts may take which are shown together: 160 MiB.
+
+    What is read of a text as JSON is held beside it, and takes as much again.
+    """
+
+    def __init__(self) -> None:
+        self._left = MOST_HELD
+
+    def of(self, text_of: TextOf) -> TextOf:
+        """Return `text_of`, by which each text is read once and kept while there is room.
+
+        It raises DataError `report.size` beyond.
+        """
+
+        @cache
+        def kept(name: str) -> str | None:
+            text = text_of(name)
+            if text is not None:
+                self._take(text)
+            return text
+
+        return kept
+
+    def _take(self, text: str) -> None:
+        self._left -= _memory(text)
+        if self._left < 0:
+            raise DataError(
+                "report.size",
+                f"the texts to be shown take more than {MOST_HELD >> 20} MiB of memory; "
+                "`hansard verify` checks their record, and its export holds them",
+            )
+
+
+def _memory(text: str) -> int:
+    """Return how many bytes a text takes, or what it says where it is JSON and that takes more."""
+    escaped = 4 if _WIDE.search(text) else 2 if "\\u" in text else 1
+    return max(getsizeof(text), escaped * len(text))

@@ -47,7 +47,7 @@ def short(result):
 def test_every_format_says_what_its_answer_is(format_):
     result = ran(format_)
     assert result.final == PLAYED[format_].final
-    assert result.to_dict() == json.loads(document(result))
+    assert result.to_dict() == json.loads("".join(document(result)))
     assert result.to_markdown().startswith("# Shall we?")
     assert [turn.seq for turn in result.turns] == sorted(turn.seq for turn in result.turns)
     assert len(result.turns) == result.totals.calls - (format_ == "judged")

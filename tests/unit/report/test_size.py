@@ -1,5 +1,7 @@
 """A report has room for whatever an honest record says, and no more."""
 
+import json
+
 import pytest
 
 from hansard.cli.console import document
@@ -7,7 +9,7 @@ from hansard.errors import DataError
 from hansard.record import blob
 from hansard.report import size
 from hansard.report.prompt import render
-from hansard.report.size import require_room
+from hansard.report.size import Memory, require_room
 from hansard.rules.events import parse
 from playing import play
 from reporting import ran
@@ -32,9 +34,9 @@ def test_a_text_counts_as_often_as_it_stands_there(monkeypatch):
 def test_a_persona_of_many_seats_is_too_much(monkeypatch):
     seats = [{"id": f"s{number}", "persona": LONG} for number in range(12)]
     result = ran("panel", debaters=seats)
-    assert document(result).count(LONG) == result.to_markdown().count(LONG) == 12
+    assert "".join(document(result)).count(LONG) == result.to_markdown().count(LONG) == 12
     monkeypatch.setattr(size, "MOST", 10 * len(LONG))
-    refused(lambda: document(result))
+    refused(lambda: list(document(result)))
     refused(result.to_markdown)
 
 
@@ -61,3 +63,43 @@ def test_a_prompt_is_refused_before_it_is_held_whole(monkeypatch):
     call = next(row["data"]["call"] for row in events if row["type"] == "call.started")
     monkeypatch.setattr(size, "MOST", 10 * len(LONG))
     refused(lambda: render(events, bundle.templates, texts.get, call), "prompt")
+
+
+FACE = "\U0001f600"
+
+
+@pytest.mark.parametrize(
+    ("text", "takes"),
+    [
+        (LONG, 1),
+        (LONG + "\u0100", 2),
+        (LONG + FACE, 4),
+        (json.dumps(LONG + "\u0100"), 2),
+        (json.dumps(LONG + FACE), 4),  # in ASCII, until it is read
+    ],
+)
+def test_a_text_takes_as_much_memory_as_its_widest_character_asks_for(monkeypatch, text, takes):
+    texts = {f"{number}": f"{number}{text}" for number in range(4)}
+    monkeypatch.setattr(size, "MOST_HELD", 3 * takes * len(LONG) + 1000)
+    kept = Memory().of(texts.get)
+    assert [kept(name) for name in "012"] == list(texts.values())[:3]
+    assert [kept(name) for name in "210"] == [texts[name] for name in "210"]  # each counts once
+    assert kept("gone") is None
+    with pytest.raises(DataError) as caught:
+        kept("3")
+    assert caught.value.code == "report.size"
+    assert "\n" not in str(caught.value)
+
+
+def test_each_text_is_read_once():
+    asked = []
+    kept = Memory().of(asked.append)
+    assert [kept(name) for name in "aab"] == [None] * 3
+    assert asked == ["a", "b"]
+
+
+def test_a_document_comes_in_pieces_that_are_the_whole():
+    found = {"text": LONG * 100 + FACE, "rows": [{"a": None, "b": 1}] * 10_000, "none": []}
+    pieces = list(document(found))
+    assert "".join(pieces) == json.dumps(found, indent=2, ensure_ascii=False)
+    assert max(map(len, pieces)) < 2**18
