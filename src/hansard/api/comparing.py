@@ -39,7 +39,7 @@ def compare(one: Record, other: Record) -> Comparison:
 
     debated, memory = [], Memory()
     for record in (one, other):
-        result = record.shown(memory)
+        result = record.result_within(memory)
         debated.append(Debated(result, result.display, record.text, record.head))
     return side_by_side(*debated)
 

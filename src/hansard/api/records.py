@@ -105,9 +105,9 @@ class Record:
         """
         from hansard.report.size import Memory
 
-        return self.shown(Memory())
+        return self.result_within(Memory())
 
-    def shown(self, memory: Memory) -> DebateResult:
+    def result_within(self, memory: Memory) -> DebateResult:
         """Return the `result`, in this memory, of which other records may have taken some."""
         from hansard.report.view import build
 

@@ -129,3 +129,12 @@ def test_it_can_be_held_and_erased_from(store, debate, small, tmp_path):
         None,
         hansard.read_record(store, debate, keys.trust()).reviewed(),
     )
+
+
+def test_two_that_are_compared_share_the_room(store, debate, monkeypatch):
+    record = hansard.read_record(store, debate)
+    monkeypatch.setattr(size, "MOST_HELD", 100_000)
+    assert record.result().question == SPEC["question"]
+    refused(lambda: hansard.compare(record, record))
+    monkeypatch.setattr(size, "MOST_HELD", 200_000)
+    assert not hansard.compare(record, record).differing
