@@ -18,7 +18,8 @@ from hansard.rules.redactions import texts_of
 
 RUN = 32  # letters and digits: about six words
 _BLOCK = 16  # every run of RUN holds one of the blocks of this length that a text falls into
-_MOST = 4  # places of one block that are tried
+_MOST = 4  # places of one block that are tried one by one
+_RUNS = 1 << 20  # runs around further places of a block that are kept: about 100 MiB
 _SHORT = 8  # a text of fewer letters is looked for as a word
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[bfnrt]?)")  # also of JSON in JSON
 _HALF = re.compile("[\ud800-\udfff]")  # of a sign that JSON escapes in two parts
@@ -70,9 +71,13 @@ class Quoted:
         words = r"[\W_]*".join(_NO_LETTER.sub(" ", _plain(text)).split())
         self._word = re.compile(f"(?<!{_LETTER}){words}(?!{_LETTER})")
         self._blocks: dict[str, list[int]] = {}
+        self._runs = set[int]()  # hashes of those around a block that repeats, as in a table
         for start in range(0, len(self._letters) - _BLOCK + 1, _BLOCK):
             places = self._blocks.setdefault(self._letters[start : start + _BLOCK], [])
-            places += [start] if len(places) < _MOST else []
+            if len(places) < _MOST:
+                places.append(start)
+            elif len(self._runs) < _RUNS:
+                self._runs.update(_around(self._letters, start))
 
     def in_text(self, text: str) -> bool:
         """Say whether a text quotes this one."""
@@ -85,9 +90,16 @@ class Quoted:
         if len(mine) <= RUN:
             return mine in theirs
         return any(
-            self._run(theirs, at, place) >= RUN
+            self._quotes(theirs, at, places)
             for at in range(len(theirs) - _BLOCK + 1)
-            for place in self._blocks.get(theirs[at : at + _BLOCK], ())
+            if (places := self._blocks.get(theirs[at : at + _BLOCK]))
+        )
+
+    def _quotes(self, theirs: str, at: int, places: list[int]) -> bool:
+        """Say whether a run around a block is one of this text, or may be where too many are."""
+        return any(self._run(theirs, at, place) >= RUN for place in places) or (
+            len(places) == _MOST
+            and (len(self._runs) >= _RUNS or not self._runs.isdisjoint(_around(theirs, at)))
         )
 
     def _run(self, theirs: str, at: int, place: int) -> int:
@@ -102,6 +114,12 @@ class Quoted:
                 break
             after += 1
         return before + after
+
+
+def _around(letters: str, block: int) -> Iterator[int]:
+    """Yield the hash of each run of letters that holds the block at that place as its first."""
+    for at in range(max(0, block - _BLOCK + 1), min(block, len(letters) - RUN) + 1):
+        yield hash(letters[at : at + RUN])
 
 
 def texts(events: Iterable[Event], text_of: Callable[[str], str | None]) -> Iterator[TextAt]:
@@ -126,17 +144,20 @@ def quoting(
     events: Sequence[Event], held: Mapping[str, str], meant: Mapping[str, TextAt]
 ) -> Iterator[tuple[str, TextAt]]:
     """Yield the other texts, by name, that quote those that are meant, or are the same document."""
-    wanted = list[Quoted]()  # made where there is another text: often all are to go
-    seen = set(meant)
+    others: dict[str, tuple[int, str]] = {}
+    found = set[str]()
     for place, event in enumerate(events, 1):
-        of_file = event["type"] == "evidence.admitted"
         rows = [row for row in texts_of(event["data"]) if row[1] in held]
-        same = of_file and not seen.isdisjoint(set(meant) & {name for _, name in rows})
+        same = event["type"] == "evidence.admitted" and any(name in meant for _, name in rows)
         for field, name in rows:
-            if name in seen:
-                continue
-            seen.add(name)
-            wanted = wanted or [Quoted(row.text) for row in meant.values()]
-            text = held[name]
-            if same or any(each.in_text(text) for each in wanted):
-                yield name, TextAt(place, field, text)
+            if name not in meant and name not in others:
+                others[name] = place, field
+                found |= {name} if same else set()
+    for row in meant.values():  # one after the other: each takes several times its size
+        left = [name for name in others if name not in found]
+        if left:
+            quoted = Quoted(row.text)
+            found.update(name for name in left if quoted.in_text(held[name]))
+    for name, (place, field) in others.items():
+        if name in found:
+            yield name, TextAt(place, field, held[name])

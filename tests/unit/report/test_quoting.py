@@ -5,6 +5,8 @@ import time
 from unicodedata import normalize
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hansard.record import blob
 from hansard.report import quoting
@@ -72,6 +74,44 @@ def test_exactly_a_run_is_enough():
     for start in range(100 - RUN):
         assert Quoted(letters).in_text(f"x{letters[start : start + RUN]}y")
         assert not Quoted(letters).in_text(f"x{letters[start : start + RUN - 1]}y")
+
+
+def test_exactly_a_run_is_enough_in_whatever_repeats():
+    """As in a table, of which the same cell stands in each row."""
+    rows = "".join(
+        "x" * 16 + "".join(chr(0x4E00 + 16 * n + m) for m in range(16)) for n in range(9)
+    )
+    quoted = Quoted(rows)
+    for start in range(len(rows) - RUN + 1):
+        assert quoted.in_text(f"yy{rows[start : start + RUN]}yy")
+        assert not quoted.in_text(f"yy{rows[start : start + RUN - 1]}yy")
+
+
+def test_two_cells_that_repeat_are_found_where_they_meet():
+    one, other = "x" * 16, "y" * 16
+    apart = "".join(f"{cell}{n:016}" for cell in (one, other) for n in range(9))
+    assert Quoted(apart + one + other).in_text(f"zz{one}{other}zz")
+    assert not Quoted(apart + one + "z" + other).in_text(f"zz{one}{other}zz")
+
+
+_CELLS = st.lists(st.sampled_from(["0" * 16, "0" * 15 + "a", "b" * 8, "b"]), max_size=40).map(
+    "".join
+)
+
+
+@given(_CELLS, _CELLS, st.integers(0, 600), st.integers(0, 60))
+def test_a_quote_is_what_shares_a_run_and_nothing_else(mine, theirs, begin, size):
+    mine += "0a" * RUN
+    other = theirs[:20] + mine[begin : begin + size] + theirs[20:]
+    same = any(mine[at : at + RUN] in other for at in range(len(mine) - RUN + 1))
+    assert Quoted(mine).in_text(other) == same
+
+
+def test_where_too_many_runs_repeat_a_block_may_be_a_quote(monkeypatch):
+    monkeypatch.setattr(quoting, "_RUNS", 100)
+    rows = "".join(f"{'x' * 16}{number:016}" for number in range(40))
+    assert Quoted(rows).in_text(f"{'y' * 20}{'x' * 16}{'y' * 20}")
+    assert not Quoted(rows).in_text(f"{'y' * 20}{'x' * 15}{'y' * 20}")
 
 
 def test_a_short_text_is_quoted_whole():
