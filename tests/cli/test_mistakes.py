@@ -13,8 +13,7 @@ import yaml
 
 from cli_support import files, leave_open, only_debate, write_debate, write_format
 from formats import NAMES, STANCES
-from hansard import private
-from hansard.report.shown import Shown
+from hansard import ConsensusResult, private
 from hansard.rules.formats import FORMATS
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
@@ -359,12 +358,12 @@ def test_a_mistake_of_ours(hansard, debate, monkeypatch):
     def broken(_):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(Shown, "to_markdown", broken)
-    done = hansard("report", debate, "--as", "markdown")
+    monkeypatch.setattr(ConsensusResult, "to_report", broken)
+    done = hansard("report", debate)
     assert_refused(done, "internal", 70)
     assert "bug in Hansard: ZeroDivisionError in cli/reading.py, line" in done.err
     assert "secret" not in done.err
-    done = hansard("report", debate, "--as", "markdown", env={"HANSARD_DEBUG": "1"})
+    done = hansard("report", debate, env={"HANSARD_DEBUG": "1"})
     assert done.code == 70
     assert "Traceback" in done.err
 
@@ -414,8 +413,8 @@ def test_ctrl_c_elsewhere(hansard, debate, monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Shown, "to_markdown", interrupted)
-    done = hansard("report", debate, "--as", "markdown")
+    monkeypatch.setattr(ConsensusResult, "to_report", interrupted)
+    done = hansard("report", debate)
     assert (done.code, done.out, done.err) == (130, "", "interrupted\n")
 
 

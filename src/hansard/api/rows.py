@@ -139,7 +139,7 @@ def planned(
             chooses = template is not None and isinstance(own, Mapping) and "model" in own
             found.append(Planned(row, _labelled(spec, batch, row), begin, chooses))
         except HansardError as error:
-            mistakes.add(row, error)
+            mistakes.add(row if isinstance(row, str) else f"{row!r:.60}", error)
     return found
 
 
@@ -158,9 +158,9 @@ def _labelled(spec: AnySpec, name: str, row: str) -> AnySpec:
     return spec.model_copy(update={"labels": [*spec.labels, BATCH + name, ROW + row]})
 
 
-def _check_name(name: str) -> None:
+def _check_name(name: object) -> None:
     """Refuse what cannot name a row; raises UsageError `batch.id`."""
-    if _OTHERS.search(name) or len(name) > MOST_OF_A_NAME:
+    if not isinstance(name, str) or _OTHERS.search(name) or len(name) > MOST_OF_A_NAME:
         raise UsageError(
             "batch.id",
             f"the name of a row has up to {MOST_OF_A_NAME} letters, digits and ._:/@+=-",

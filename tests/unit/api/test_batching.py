@@ -157,6 +157,13 @@ def test_every_mistake_is_told_with_its_row_and_nothing_is_opened():
     assert not Path("new.db").exists()
 
 
+@pytest.mark.parametrize("name", [1, None, b"north", ("a", "b")])
+def test_a_name_that_is_no_text_is_refused(store, name):
+    rows = {"north": {"question": "Why?"}, name: {"question": "Why?"}}
+    (code, said), *others = mistakes(lambda: run(rows, store))
+    assert (code, others, "the name of a row has up to" in said) == ("batch.id", [], True)
+
+
 def test_a_row_names_only_files_that_its_template_may_name(store):
     Path("inner").mkdir()
     Path("secret.txt").write_text("The memo.")
