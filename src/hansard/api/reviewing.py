@@ -122,7 +122,8 @@ def import_review(
     where the signature is not over the review. Nothing is written then.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from hansard import import_review, open_keyring, open_store, run_sync, sign_review
+    >>> from hansard import import_review, open_keyring, open_store, read_record, run_sync
+    >>> from hansard import sign_review
     >>> spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:ask"}
     >>> with TemporaryDirectory() as home, open_store("sqlite:///:memory:") as store:
     ...     keys = open_keyring(home)
