@@ -971,6 +971,37 @@ def test_a_worker_that_lost_one_of_its_sessions_ends_and_says_so(url, session):
     assert caught.value.code == "store.unreachable"
 
 
+def test_what_hears_of_jobs_is_closed_though_the_server_does_not_answer(url, monkeypatch):
+    """Whoever waits for an answer to a rollback, and is cancelled once more, closes nothing."""
+    heard = asyncio.Queue()
+
+    async def listen(self, on_notification, connection):
+        heard.put_nowait(connection)
+        await asyncio.Event().wait()
+
+    async def silent(self):
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(PsycopgConnector, "_loop_notify", listen)
+
+    async def go():
+        jobs = Jobs(url)
+        async with App(connector=jobs).open_async():
+            task = asyncio.create_task(jobs.listen_notify(None, ["jobs"]))
+            connection = await heard.get()
+            with monkeypatch.context() as patch:
+                patch.setattr(psycopg.AsyncConnection, "rollback", silent)
+                for _ in range(2):
+                    task.cancel()
+                    await asyncio.wait([task], timeout=0.01)
+                await asyncio.wait([task])
+            was_closed = connection.closed
+            await connection.close()
+            assert was_closed
+
+    asyncio.run(go())
+
+
 def test_a_worker_that_lost_its_connection_and_is_asked_to_end_loses_no_entry(url, team):
     """SIGTERM ends it at once, in the middle of calls; another one goes on with the debate."""
     (debate,) = put(url, 1)

@@ -15,8 +15,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, LiteralString
 
 import psycopg
@@ -78,6 +78,16 @@ class Jobs(PsycopgConnector):
             self._mine.discard(arguments["job_id"])
         with _plainly():
             await super().execute_query_async(query, **arguments)
+
+    @override
+    @asynccontextmanager
+    async def _get_standalone_connection(self) -> AsyncGenerator[psycopg.AsyncConnection[Any]]:
+        """Give the session that hears of jobs; it is closed even where the server is silent."""
+        async with super()._get_standalone_connection() as connection:
+            try:
+                yield connection
+            finally:
+                await connection.close()
 
     @override
     async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
