@@ -219,8 +219,10 @@ def _print_report(record: hansard.Record, form: str) -> None:
         _say_blocks(blocks(result, result.display))
     elif form == "dossier":
         from hansard.report import dossier  # noqa: PLC0415 - so does this one
+        from hansard.rules.events import parse  # noqa: PLC0415
 
-        _say_blocks(dossier.blocks(result, record.events, record.text, record.verification))
+        events = map(parse, record.bundle.lines)  # not `record.events`, which holds them all
+        _say_blocks(dossier.blocks(result, events, record.text, record.verification))
     else:
         say(result.to_report())
         say_notes(note.message for note in result.notes)

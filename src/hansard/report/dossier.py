@@ -8,7 +8,7 @@ that the record names and that is not gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from hansard.report import annexes, sections
@@ -26,7 +26,7 @@ TextOfBlob = Callable[[str], str | None]
 
 
 def dossier(
-    result: DebateResult, events: Sequence[Event], text_of: TextOfBlob, verified: Verification
+    result: DebateResult, events: Iterable[Event], text_of: TextOfBlob, verified: Verification
 ) -> str:
     """Return the dossier of a record that holds; every text in it is neutralised.
 
@@ -36,7 +36,7 @@ def dossier(
 
 
 def blocks(
-    result: DebateResult, events: Sequence[Event], text_of: TextOfBlob, verified: Verification
+    result: DebateResult, events: Iterable[Event], text_of: TextOfBlob, verified: Verification
 ) -> Iterator[str]:
     """Yield the dossier block by block: all of it may be several times as large as the record."""
     own: Display[Any] = DISPLAYS[result.format]
@@ -96,7 +96,7 @@ def _gaps(result: Result) -> Iterator[str]:
     yield "\n".join(f"- {said}" for said, applies in missing.items() if applies) or "Nothing."
 
 
-def _texts(events: Sequence[Event], text_of: TextOfBlob) -> Iterator[tuple[str, str | None]]:
+def _texts(events: Iterable[Event], text_of: TextOfBlob) -> Iterator[tuple[str, str | None]]:
     """Yield each text that no other section holds, with what it is."""
     replies: dict[str, str] = {}
     for event in events:
