@@ -109,10 +109,13 @@ class Record:
 
     def result_within(self, memory: Memory) -> DebateResult:
         """Return the `result`, in this memory, of which other records may have taken some."""
+        import orjson
+
         from hansard.report.view import build
 
         self._hold(debated=True)
-        return build(facts(self), memory.of(self.text), self._reader())
+        events = map(orjson.loads, self.bundle.lines)  # one by one: all of them take much memory
+        return build(events, memory.of(self.text), self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
@@ -150,9 +153,14 @@ class Record:
         What the record does not say is said. Raises DataError `record.altered` or
         `report.size`, and UsageError `record.gate` for the record of a gate.
         """
-        from hansard.report.dossier import dossier
+        return "\n\n".join(self.dossier_blocks()) + "\n"
 
-        return dossier(self.result(), self.events, self.text, self.verification)
+    def dossier_blocks(self) -> Iterator[str]:
+        """Yield the `dossier` block by block, as a long one is better printed."""
+        from hansard.report.dossier import blocks
+        from hansard.rules.events import parse
+
+        return blocks(self.result(), map(parse, self.bundle.lines), self.text, self.verification)
 
     @property
     def _opened(self) -> OpenedData | None:

@@ -209,21 +209,17 @@ def report(
 def _print_report(record: hansard.Record, form: str) -> None:
     if form == "json":
         say_document(record.standing())
-        return
-    result = record.result()
-    if form == "source":
-        say_document(result.source())
+    elif form == "source":
+        say_document(record.result().source())
     elif form == "markdown":
         from hansard.report.markdown import blocks  # noqa: PLC0415 - only this report needs it
 
+        result = record.result()
         _say_blocks(blocks(result, result.display))
     elif form == "dossier":
-        from hansard.report import dossier  # noqa: PLC0415 - so does this one
-        from hansard.rules.events import parse  # noqa: PLC0415
-
-        events = map(parse, record.bundle.lines)  # not `record.events`, which holds them all
-        _say_blocks(dossier.blocks(result, events, record.text, record.verification))
+        _say_blocks(record.dossier_blocks())
     else:
+        result = record.result()
         say(result.to_report())
         say_notes(note.message for note in result.notes)
 

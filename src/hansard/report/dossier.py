@@ -25,20 +25,14 @@ from hansard.vocabulary import many
 TextOfBlob = Callable[[str], str | None]
 
 
-def dossier(
-    result: DebateResult, events: Iterable[Event], text_of: TextOfBlob, verified: Verification
-) -> str:
-    """Return the dossier of a record that holds; every text in it is neutralised.
-
-    Raises DataError `report.size` where it names long texts again and again.
-    """
-    return "\n\n".join(blocks(result, events, text_of, verified)) + "\n"
-
-
 def blocks(
     result: DebateResult, events: Iterable[Event], text_of: TextOfBlob, verified: Verification
 ) -> Iterator[str]:
-    """Yield the dossier block by block: all of it may be several times as large as the record."""
+    """Yield the dossier of a record that holds, block by block; every text in it is neutralised.
+
+    All of it may be several times as large as the record.
+    Raises DataError `report.size` where it names long texts again and again.
+    """
     own: Display[Any] = DISPLAYS[result.format]
     texts = list(_texts(events, Memory().of(text_of)))  # an entry may name one text often
     require_room([result, [text for _, text in texts]])

@@ -9,7 +9,7 @@ import hansard
 from formats import EVIDENCE, FORMATS
 from hansard import DataError
 from hansard.record import blob
-from hansard.report.dossier import dossier
+from hansard.report.dossier import blocks
 from hansard.report.safe import shown
 from hansard.report.signs import inline
 from hansard.rules.events import parse
@@ -32,13 +32,17 @@ WRITTEN = {
 }
 
 
+def written(*given):
+    return "\n\n".join(blocks(*given)) + "\n"
+
+
 def of(bundle):
     def text_of(name):
         file = bundle.blobs.get(name)
         return None if file is None else blob.unpack(file)
 
     events = [parse(line) for line in bundle.lines]
-    return dossier(result_of(bundle, text_of), events, text_of, verify(bundle))
+    return written(result_of(bundle, text_of), events, text_of, verify(bundle))
 
 
 def headings(text):
@@ -136,7 +140,7 @@ def test_hostile_texts_stand_in_quotes_alone():
 def test_texts_that_are_gone_are_said_to_be_gone():
     bundle = play("panel", **WRITTEN)
     events = [parse(line) for line in bundle.lines]
-    found = dossier(result_of(bundle, lambda _: None), events, lambda _: None, verify(bundle))
+    found = written(result_of(bundle, lambda _: None), events, lambda _: None, verify(bundle))
     assert "Document `memo` (entry 5):\n\n> \\[text not available\\]" in found
 
 
@@ -162,6 +166,6 @@ def test_a_text_that_is_named_often_is_read_once():
     seat = next(event for event in others if event["type"] == "debater.registered")
     rows = [{"round": number, "text": opened["data"]["context"]} for number in range(1, 99)]
     told = {**seat, "data": {**seat["data"], "instructions": rows}}
-    found = dossier(result_of(bundle), [opened, told, told], text_of, verify(bundle))
+    found = written(result_of(bundle), [opened, told, told], text_of, verify(bundle))
     assert found.count("> A context of its own.") == 2 * 98 + 1
     assert set(read.values()) == {1}
