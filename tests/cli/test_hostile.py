@@ -22,7 +22,7 @@ from cli_support import (
     write_format,
 )
 from exporting import tool
-from hansard.cli.console import _Console, document, fields, table_of
+from hansard.cli.console import _Console, _hung, document, fields, table_of
 from hansard.cli.summary import _whole
 from measuring import traced
 
@@ -78,6 +78,16 @@ def test_in_a_pipe(hansard, hostile, args):
     assert done.code == 0
     assert_inert(done.out)
     assert_inert(done.err)
+
+
+def test_each_line_is_drawn_by_itself():
+    """Of many in one piece each was split from a copy of the rest: 500,000 took minutes."""
+    written = io.StringIO()
+    out = _Console(file=written, width=80)
+    drawn = out.render(_hung(Text("one\n  two\n\nthree"), 80))
+    assert [row.text for row in drawn if row.text.strip("\n")] == ["one", "  two", "three"]
+    out.print(Text("one\n  two\n\nthree"))
+    assert written.getvalue() == "one\n  two\n\nthree\n"
 
 
 @pytest.mark.parametrize("char", ["\x9b", "漢", "\U0001f600"])

@@ -56,7 +56,10 @@ def _inert(found: Any) -> Any:
 
 
 class _Hanging:
-    """Lines of which what has no room goes on further in: no words begin a line as ours do."""
+    """Lines of which what has no room goes on further in: no words begin a line as ours do.
+
+    Each is given to `rich` by itself, which takes quadratic time to split them.
+    """
 
     def __init__(self, text: Text) -> None:
         self._text = text
@@ -80,9 +83,7 @@ def _hung(found: Any, width: int) -> Any:
     if "\t" in found.plain:
         found = found.copy()
         found.expand_tabs(8)
-    return (
-        _Hanging(found) if any(cell_len(row) > width for row in found.plain.split("\n")) else found
-    )
+    return _Hanging(found) if "\n" in found.plain or cell_len(found.plain) > width else found
 
 
 def is_terminal(*, stderr: bool = False) -> bool:
