@@ -18,7 +18,7 @@ from formats import NAMES, PLAYED
 from hansard.cli import console
 from hansard.cli.console import fields
 from hansard.cli.listing import _COLUMNS, _distinct
-from hansard.cli.summary import outcome
+from hansard.cli.summary import outcome, print_outcome
 from hansard.errors import DataError
 from hansard.record.line import line_hash
 from hansard.report.listing import Entry
@@ -304,6 +304,16 @@ def test_a_dossier_is_printed_in_pieces(hansard, debate, monkeypatch):
     printed = hansard("report", debate, "--as", "dossier").out
     assert printed == whole
     assert max(map(len, pieces)) < len(whole) / 4
+
+
+def test_a_deliverable_is_printed_in_pieces(monkeypatch, capsys):
+    rows = {"rows": list(range(50_000))}
+    result = ran("panel").model_copy(update={"output": rows})
+    pieces = echoed(monkeypatch)
+    print_outcome(console.console(), result, [])
+    head, _, printed = capsys.readouterr().out.partition("\nOutput\n")
+    assert (head != "", json.loads(printed)) == (True, rows)
+    assert max(map(len, pieces)) < len(printed) / 4
 
 
 @pytest.mark.slow

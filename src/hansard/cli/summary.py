@@ -13,7 +13,7 @@ from rich.text import Text
 
 import hansard
 from hansard import vocabulary
-from hansard.cli.console import console, fields, money, style_of
+from hansard.cli.console import console, fields, money, say, style_of
 from hansard.report import gated, said
 from hansard.report.outcome import argued, reached, rows, told, undecided
 from hansard.report.safe import one_line, shown
@@ -80,7 +80,7 @@ def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> Non
     out.print(fields([("Question", one_line(result.question or GONE)), *outcome(result), *more]))
     if result.output is not None:
         out.print(Text("\nOutput", style="bold"))
-        out.print(Text(_whole(result.output)))
+        say(_whole(result.output), err=out.stderr)
 
 
 def _whole(output: Any) -> str:
