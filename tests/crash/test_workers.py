@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import contextmanager
+from datetime import timedelta
 from hashlib import sha256
 from typing import NamedTuple
 from urllib.parse import quote
@@ -538,6 +539,20 @@ def test_a_debate_that_another_process_runs_waits(url):
         assert work(url, wait=GUARD) == [(None, "open", "store.running")]
     servers.sql(url, "UPDATE procrastinate_jobs SET scheduled_at = NULL")  # the wait is over
     assert work(url) == [("d0", "closed", None)]
+
+
+_TWICE = """INSERT INTO procrastinate_jobs (queue_name, task_name, args)
+    SELECT queue_name, task_name, args FROM procrastinate_jobs"""
+_DUE = "SELECT scheduled_at FROM procrastinate_jobs ORDER BY scheduled_at"
+
+
+def test_what_a_worker_that_is_to_end_puts_back_again_waits_longer(url):
+    (debate,) = put(url, 1)
+    servers.sql(url, _TWICE)
+    with hansard.open_store(url) as other, other.runner(debate):
+        assert work(url, wait=GUARD) == [(None, "open", "store.running")] * 2
+    ((first,), (second,)) = servers.sql(url, _DUE)
+    assert second - first >= timedelta(seconds=GUARD)
 
 
 def test_a_record_that_does_not_hold_is_told_of_and_not_tried_again(url):

@@ -55,11 +55,11 @@ async def work(
 
     `run_batch(…, queue=PRIORITY)` puts them there. `models`, `tools` and `allow` are those of
     `resume`. A debate for which this worker lacks something stays in the queue; it is tried again
-    after `wait` seconds. `each` is called with what became of every debate that was taken up, or
-    why it waits. Without `stay` the worker ends once the queue has nothing for it, else at SIGTERM
-    or Ctrl-C: what runs goes on for `grace` seconds, and is then put back. A worker that gave no
-    sign of life, every `heartbeat` seconds, for `dead` seconds counts as dead, and others take its
-    debates over.
+    after `wait` seconds, and where the worker does not `stay` after twice as many each time. `each`
+    is called with what became of every debate that was taken up, or why it waits. Without `stay`
+    the worker ends once the queue has nothing for it, else at SIGTERM or Ctrl-C: what runs goes on
+    for `grace` seconds, and is then put back. A worker that gave no sign of life, every `heartbeat`
+    seconds, for `dead` seconds counts as dead, and others take its debates over.
 
     Once an hour one of the workers that stay brings up to date what finds the debates of the
     store, and `hourly` is called there with what is due: by the metrics and retention of

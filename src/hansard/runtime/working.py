@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ from hansard.store.queue import FAILED, LOCKED, LOOK, LOST, PRUNED, QUEUE, TASK,
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
 _LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
 _HOURLY, _HOUR = "0 * * * *", 3600  # in UTC; in seconds
+_MOST_DOUBLED = 10  # times that a wait is
 _FIRST = 1 << 30  # the priority of a look, before that of any debate
 _DEADLY = (
     f"{MOST_DEATHS} workers died while they ran it; find out why, and put it into the queue again"
@@ -84,15 +86,24 @@ class _Later(Exception):
 
 
 class _Again(BaseRetryStrategy):
-    """Puts back what could not be run, and what a worker that ends was running."""
+    """Puts back what could not be run, and what a worker that ends was running.
 
-    def __init__(self, wait: float) -> None:
-        self._wait = wait
+    What a worker that does not `stay` has put back before waits twice as long each time: of a
+    long queue the first would else be due again before the last was tried, and it would never end.
+    """
+
+    def __init__(self, wait: float, *, stay: bool) -> None:
+        self._wait, self._stay = wait, stay
+        self._waited = Counter[str | None]()
 
     @override
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         if isinstance(exception, _Later):
-            return RetryDecision(retry_in={"milliseconds": int(self._wait * 1000)})
+            debate = _debate_of(job.task_kwargs)
+            wait = self._wait * 2 ** min(self._waited[debate], _MOST_DOUBLED)
+            if not self._stay:
+                self._waited[debate] += 1
+            return RetryDecision(retry_in={"milliseconds": int(wait * 1000)})
         return RetryDecision() if isinstance(exception, asyncio.CancelledError) else None
 
 
@@ -117,7 +128,7 @@ async def work(
     """
     app = _app(store.dsn, look, tell, stay=stay)
 
-    @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait))
+    @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait, stay=stay))
     async def run(context: JobContext, /, **given: Any) -> None:
         debate = _debate_of(given)
         if debate is None:

@@ -43,6 +43,7 @@ _HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds}"
 _LEAST = 12  # characters of a text that is looked for in other debates
 _ID = frozenset("0123456789abcdef-")
 _DIGITS = 32  # of an id
+_LONGEST_PATH = 2**15  # characters; no system opens a longer one
 
 
 class Batch(NamedTuple):
@@ -376,7 +377,8 @@ class Store:
             return None
         stored = rows[0][0]
         name = os.fsdecode(stored) if isinstance(stored, (bytes, str)) else "\0"
-        if "\0" in name:
+        # To follow a path takes time that grows as the square of its length.
+        if "\0" in name or len(name) > _LONGEST_PATH:
             raise DataError("store.corrupt", f"the stored folder of {debate} is not a path")
         return Path(name)
 

@@ -655,7 +655,9 @@ def test_a_failing_disk_is_one_clear_error_and_changes_nothing(shelf, monkeypatc
     assert shelf.store.bundle(DEBATE) == before
 
 
-@pytest.mark.parametrize("stored", [b"/home\0", "/home\0", None])
+@pytest.mark.parametrize(
+    "stored", [b"/home\0", "/home\0", None, "/" + "a/" * 2**14, b"a" * 2**15 + b"a"]
+)
 def test_a_stored_folder_that_is_no_path_is_said(shelf, stored):
     shelf.fill()
     with closing(sqlite3.connect(shelf.path)) as connection, connection:
