@@ -45,6 +45,10 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?").fullmatch
 _CELL = re.compile(r'(?:"(?P<quoted>[^"]*(?:""[^"]*)*)"?|(?P<plain>[^,]*)),?')
 _LISTED = 3  # rows with one mistake that are named
 _TOLD = 50  # mistakes that are told at once
+_TOO_MUCH = (
+    "the rows up to here state more values than are held at once, those of a template counted for "
+    "each; make it several batches, or the specs smaller"
+)
 _LONGEST_ID = 56  # characters of a document's, so that a number fits behind it
 
 
@@ -114,6 +118,8 @@ def planned(
     mistakes: Mistakes,
 ) -> list[Planned]:
     """Read every row; what is wrong with one is added to `mistakes`."""
+    from hansard.runtime.inputs import MOST_TOGETHER, values_in
+
     given: Mapping[str, Any]
     read: Callable[[Any], tuple[AnySpec, Path | None]]
     if template is None:
@@ -131,11 +137,15 @@ def planned(
         read = partial(_from, *fields_of(template, folder))
     if not given and not mistakes:
         raise UsageError("batch.empty", "there is no row; name a spec, or fields for the template")
-    found = []
+    found, held = [], 0
     for row, own in given.items():
         try:
             _check_name(row)
             spec, begin = read(own)
+            held += values_in(spec)
+            if held > MOST_TOGETHER:
+                mistakes.add(row, UsageError("batch.size", _TOO_MUCH))
+                break
             chooses = template is not None and isinstance(own, Mapping) and "model" in own
             found.append(Planned(row, _labelled(spec, batch, row), begin, chooses))
         except HansardError as error:
@@ -202,10 +212,11 @@ def read_rows(path: Path, mistakes: Mistakes) -> dict[str, dict[str, Any]]:
     a row is added to `mistakes`.
     """
     from hansard.runtime.files import decoded, read_own
+    from hansard.runtime.inputs import MOST_TOGETHER, values_in
 
     rows = enumerate(_records(decoded(read_own(path), path, "batch.csv"), path), 1)
     columns = _columns(next(rows, (1, []))[1])
-    found: dict[str, dict[str, Any]] = {}
+    found, held = dict[str, dict[str, Any]](), 0
     for number, cells in rows:
         if not any(map(str.strip, cells)):
             continue
@@ -216,6 +227,9 @@ def read_rows(path: Path, mistakes: Mistakes) -> dict[str, dict[str, Any]]:
         except UsageError as error:
             mistakes.add(str(number), error)
             continue
+        held += values_in(given)
+        if held > MOST_TOGETHER:
+            raise UsageError("batch.size", f"{path}, row {number}: {_TOO_MUCH}")
         if name in found:
             mistakes.add(str(number), _twice(name))
             continue

@@ -25,10 +25,14 @@ from hansard.rules.fields import Name
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import Evidence, Strict, Text
 from hansard.runtime.files import LIMITS, MIB
-from hansard.runtime.inputs import validate
+from hansard.runtime.inputs import MOST_TOGETHER, validate, values_in
 from hansard.runtime.notation import parse
 
 MOST, MOST_BYTES = 1_000, 64 * MIB
+_TOO_MUCH = (
+    "the specs of the questions up to here state more values than are held at once; split the set "
+    "here, or make the spec smaller"
+)
 _BOM = "\ufeff"
 _LINE = re.compile(rb"\S[^\n]*").finditer
 _EXAMPLE = '{"question": "…", "label": "…"}'
@@ -72,7 +76,7 @@ def read(
     """
     wrong: list[tuple[int, UsageError]] = []
     cases: list[Case] = []
-    seen: dict[str, int] = {}
+    seen, held = dict[str, int](), 0
     for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
         try:
@@ -80,6 +84,11 @@ def read(
         except UsageError as error:
             wrong.append((number, together([error])))  # without the frames, which hold the line
             continue
+        held += values_in(case.spec)
+        if held > MOST_TOGETHER:
+            said = f"{where}: {_TOO_MUCH}"
+            wrong.append((number, UsageError("golden.too_many", said)))
+            break
         cases.append(case)
         for what, key in (("id", case.id), ("question", _asked(case.spec))):
             first = seen.setdefault(f"{what} {key}", number)

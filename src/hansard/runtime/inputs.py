@@ -33,6 +33,7 @@ _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any temp
 # What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
 _INNER = re.compile(r"^function-|\[.*\]$")
 _MOST_SIGNS = re.compile(r"\{1,([0-9]+)\}\$$")
+MOST_TOGETHER = 1_000_000  # values of specs that are held at once; each takes up to 260 bytes
 MOST_MISTAKES = 10  # of a spec, that are told at once
 MOST_QUOTED = 2 * MAX_DOCUMENTS  # bytes: a control character has eight where it is spelled out
 M = TypeVar("M", bound=BaseModel)
@@ -82,6 +83,25 @@ def parse_spec(value: object, where: str, given: Mapping[str, object] | None = N
         )
     whole = {**value, **given} if given and isinstance(value, dict) else value
     return cast(AnySpec, validate(SPECS[name], whole, where, given=given or {}))
+
+
+def values_in(spec: object) -> int:
+    """Return how many values a spec, or fields of one, state: those within others count as well.
+
+    >>> values_in({"labels": ["north", "urgent"], "evidence": [{"id": "a", "file": "a.txt"}]})
+    8
+    """
+    found, left = 0, [spec]
+    while left:
+        value = left.pop()
+        found += 1
+        if isinstance(value, BaseModel):
+            left += (getattr(value, name) for name in value.model_fields_set)
+        elif isinstance(value, dict):
+            left += value.values()
+        elif isinstance(value, (list, tuple)):
+            left += value
+    return found
 
 
 def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:

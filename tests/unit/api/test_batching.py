@@ -12,7 +12,15 @@ import yaml
 import hansard
 from hansard import Completion, DataError, SpecWarning, UsageError
 from hansard.api.batches import alone
-from hansard.api.rows import LISTS, MOST_ROWS, NUMBERS, TEXTS, documents_of
+from hansard.api.rows import (
+    LISTS,
+    MOST_ROWS,
+    NUMBERS,
+    TEXTS,
+    Mistakes,
+    documents_of,
+    planned,
+)
 from hansard.api.trust import template_lines
 from hansard.rules.fields import Estimated
 from hansard.rules.formats import SPECS
@@ -236,6 +244,24 @@ def test_a_file_has_at_most_so_many_rows(store):
     assert mistakes(lambda: run(write(rows + "Why?,1\n"), store)) == [
         ("batch.csv", "rows.csv has more than 10,000 rows; split it")
     ]
+
+
+def test_what_rows_state_together_is_bounded_their_template_counted_for_each(store):
+    template = PANEL | {"context": [0] * 5_000}
+    rows = questions(*map(str, range(300)))
+    few, wrong = dict(list(rows.items())[:190]), Mistakes()
+    assert len(planned(few, template, None, "one", wrong)) == len(few)
+    assert not wrong
+    ((code, said),) = mistakes(lambda: run(rows, store, template=template))
+    assert (code, said.partition(":")[0]) == ("batch.size", "row 199")
+    assert not store.debates()
+
+
+def test_what_cells_list_is_bounded_as_well(store):
+    row = ";".join(["e"] * 1_000)
+    rows = write("question,evidence\n" + f"Why?,{row}\n" * 400)
+    ((code, said),) = mistakes(lambda: run(rows, store))
+    assert (code, said.partition(": ")[0]) == ("batch.size", "rows.csv, row 335")
 
 
 def test_columns_are_told_all_at_once(store):

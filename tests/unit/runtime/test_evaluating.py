@@ -152,6 +152,12 @@ def test_an_empty_set_and_one_that_is_too_large():
     assert refused(*questions) == [("golden.too_many", f"{MOST + 1}")]
 
 
+def test_what_the_questions_state_together_is_bounded():
+    questions = [row(f"Question {number}?", context=[0] * 95_000) for number in range(12)]
+    assert len(cases(*questions[:10])) == 10
+    assert refused(*questions) == [("golden.too_many", "11")]
+
+
 @pytest.mark.parametrize("line", [b"\xff", b"\xef\xbb\xbf", b"[1]"])
 def test_lines_that_are_wrong_are_bounded_too(line):
     found = refused(*[line] * 3 * MOST)
