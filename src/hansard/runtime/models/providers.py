@@ -28,6 +28,7 @@ from hansard.runtime.models.base import Model
 from hansard.runtime.models.provider_rows import PROVIDERS, Provider
 
 _HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+").fullmatch
+_BRACKETED = re.compile(r"\[[^][]*\](?::[0-9]*)?").fullmatch
 # Hosts that their key's variable tells apart: in it a dot, a colon and half a hyphen are all `_`.
 _LABEL = "[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _NAMED = re.compile(
@@ -210,7 +211,10 @@ def _is_address(url: str) -> bool:
         port, host = parsed.port, parsed.hostname
     except ValueError:
         return False
-    return parsed.scheme in ("http", "https") and port != 0 and bool(_HOST(host or ""))
+    # What stands behind `]` without a colon is no port to `urlsplit`, and one to the clients.
+    place = parsed.netloc.rpartition("@")[2]
+    is_whole = "]" not in place or bool(_BRACKETED(place))
+    return parsed.scheme in ("http", "https") and port != 0 and is_whole and bool(_HOST(host or ""))
 
 
 def _place(url: str) -> tuple[str, str | None, int, str]:

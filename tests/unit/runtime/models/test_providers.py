@@ -151,13 +151,22 @@ def test_a_models_name_does_not_walk_in_an_address(provider, name):
     "url",
     ["http://a:0/v1", "http://a:x/v1", "http://a:99999", "http://a b/", "http://é.example/",
      "http://a/v1#x", "http://a/v1?k=1", "http:\\\\a", "http://a\n.example", "ftp://a", "a.example",
-     "http:///v1", "http://[::1", "http://u:p@a/v1", "http://[fe80::1%25eth0]/"],
+     "http:///v1", "http://[::1", "http://u:p@a/v1", "http://[fe80::1%25eth0]/",
+     "http://[::1]8000/v1", "http://a[::1]/v1"],
 )  # fmt: skip
 def test_a_seat_names_no_address_that_is_none(url):
     with pytest.raises(UsageError) as caught:
         server(url)
     assert caught.value.code == "model.base_url"
     assert url not in str(caught.value)
+
+
+def test_no_key_goes_to_another_port_that_only_clients_see():
+    """`urlsplit` sees no port there, and so the place of ones own; a client asks port 8000."""
+    held = {"OPENAI_API_KEY": "sk-own", "OPENAI_BASE_URL": "http://[::1]/v1"}
+    with pytest.raises(UsageError) as caught:
+        find_server(PROVIDERS["openai"], "http://[::1]8000/v1", held)
+    assert caught.value.code == "model.base_url"
 
 
 @pytest.mark.parametrize("url", ["http://localhost:1", "https://[::1]:8000/v1", "http://my_llm/v1"])
