@@ -23,6 +23,7 @@ from hansard.rules.terms import CloseReason
 _SIGNS = re.compile(r"[\\`*_\[\]#|~!>$]")
 _OPENER = re.compile(r"^(?:[-+=]|[0-9]+(?=[.)]))")
 _LINK = re.compile(r"@|://|www\.|\w\.[a-z]{2}", re.IGNORECASE)
+_ENDS = re.compile("([|~])")
 _TICKS = re.compile("`+")
 
 
@@ -55,8 +56,9 @@ def listed(texts: Iterable[str], *, gone: bool = False) -> str:
 
 
 def _word(word: str) -> str:
-    if _LINK.search(word):  # in a cell of a table a sign that ends it counts also within code
-        return "\\|".join(_code(part) if part else "" for part in word.split("|"))
+    if _LINK.search(word):  # what ends a cell, or a struck text, may do so within code as well
+        parts = _ENDS.split(word)
+        return "".join(f"\\{part}" if _ENDS.match(part) else _code(part) for part in parts if part)
     word = word.replace("&", "&amp;").replace("<", "&lt;")
     return substituted(_SIGNS, lambda found: f"\\{found[0]}", word)
 

@@ -158,6 +158,16 @@ def test_hostile_texts_change_nothing_but_the_block_quotes_they_stand_in():
     assert "\u202e" not in report
 
 
+@pytest.mark.parametrize(
+    "text", ["a://b~~<img src=x>", "~~a@b.example", "www.a.example~~", "a.bc~"]
+)
+def test_no_word_of_a_struck_text_ends_the_striking_within_its_code(text):
+    """Some renderers look for that end first, and the rest of the code is then HTML."""
+    struck = quoted(f"x {text} y", struck=True)
+    assert (struck[:4], struck[-2:]) == ("> ~~", "~~")
+    assert not re.search(r"(?<!\\)~", struck[4:-2])
+
+
 def everywhere(format_, text):
     """A debate in which `text` stands wherever somebody can write."""
     cited = {"argument": text, "citations": [{"document": text, "quote": text}]}
