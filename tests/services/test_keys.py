@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -106,6 +107,26 @@ def test_a_run_leaves_no_key_anywhere(tmp_path, serve, provider, failing):
         (debate,) = store.debates()
         exported = pack(to_files(store.bundle(debate)))
     assert KEY.encode() not in exported
+
+
+SENT_BACK = {  # where a server says the key again that it was sent, and how the run ends
+    "a header": (TEXT, {}, {"x-request-id": f"Bearer {KEY}"}, 0),
+    "an id": (TEXT, {"id": KEY}, {}, 1),
+    "a reply": (TEXT.replace('"r"', f'"{KEY}"'), {}, {}, 1),
+}
+
+
+@pytest.mark.parametrize("where", SENT_BACK)
+@pytest.mark.parametrize("name", ["chat", "azure", "anthropic", "google"])
+def test_a_key_that_a_server_sends_back_is_kept_nowhere(tmp_path, serve, name, where):
+    text, more, headers, ends = SENT_BACK[where]
+    shape = SHAPES[name]
+    body = json.dumps(shape.said(text) | more).encode()
+    server = serve(lambda _: Raw(200, body, headers), shape)
+    write_spec(tmp_path, shape.model.partition(":")[0])
+    done = hansard(tmp_path, "run", "debate.yaml", **shape.variables(server))
+    assert done.returncode == ends, done.stderr
+    assert leaks(tmp_path, done.stdout, done.stderr) == []
 
 
 def test_a_key_in_the_address_stays_there_too(tmp_path, serve):

@@ -20,11 +20,18 @@ from hansard.runtime.notation import is_crowded
 # Pieces of a response that are read before others have their turn: what has come may be thousands
 # of one byte each, of as many calls as are in flight, and deadlines have to be looked at meanwhile.
 _AT_ONCE = 64
+# Headers that hold a key, and how long one is at least: servers of one's own take any word for one.
+_KEYED = ("authorization", "api-key", "x-api-key", "x-goog-api-key", "x-amz-security-token")
+_LEAST_KEY = 16
 _PLAIN = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host"}
 
 
 class _Recorded(Exception):
     """The exchange has the whole response."""
+
+
+class _SentBack(Exception):
+    """The response holds the key that was sent: it must reach no record."""
 
 
 class RecordingClient(httpx2.AsyncClient):
@@ -74,14 +81,32 @@ class RecordingClient(httpx2.AsyncClient):
             response = await super().send(request, stream=True, follow_redirects=False)
             try:
                 exchange.status = response.status_code
-                exchange.headers = {key.lower(): value for key, value in response.headers.items()}
-                exchange.body = await _bounded(response, exchange.held)
+                exchange.headers = _without(_keys(request), response.headers)
+                body = await _bounded(response, exchange.held)
+                if response.is_success and any(key.encode() in body for key in _keys(request)):
+                    raise _SentBack
+                exchange.body = body
             finally:
                 await response.aclose()
         except Exception as error:
             exchange.broken = _broken(error)
             raise
         raise _Recorded
+
+
+def _keys(request: httpx2.Request) -> list[str]:
+    """Return the keys that a request sends, as they stand there."""
+    found = [request.headers.get(name, "").rpartition(" ")[2] for name in _KEYED]
+    return [key for key in found if len(key) >= _LEAST_KEY]
+
+
+def _without(keys: list[str], headers: httpx2.Headers) -> dict[str, str]:
+    """Return headers by name, without those that hold a key."""
+    return {
+        name.lower(): value
+        for name, value in headers.items()
+        if not any(key in value for key in keys)
+    }
 
 
 @cache
@@ -127,6 +152,8 @@ def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one l
         return "server_error", "malformed"
     if isinstance(error, TooLarge):
         return "server_error", "too-large"
+    if isinstance(error, _SentBack):
+        return "server_error", "key-sent-back"
     if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
         return "client_error", name
     if isinstance(error, httpx2.ConnectError):
