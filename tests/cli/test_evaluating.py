@@ -170,6 +170,22 @@ def test_a_reply_that_was_erased_asks_nobody_again(hansard, golden):
     assert asked() == calls
 
 
+@pytest.mark.parametrize("way", ["debate", "single"])
+@pytest.mark.parametrize("seen", [False, True])
+def test_a_record_that_was_altered_is_told_of_and_does_not_count(hansard, golden, way, seen):
+    write(2)
+    first = json.loads(hansard(*RUN, "--name", "one", "--json").out)
+    altered = first["questions"][1][way]["debate"]
+    with closing(sqlite3.connect("hansard.db")) as store, store:
+        store.execute("DELETE FROM blobs WHERE debate = ?", [altered.replace("-", "")])
+    if seen:
+        assert hansard("projection", "rebuild").code == 0
+    done = hansard(*RUN, "--name", "one", "--json")
+    assert done.err.count(f"debate {altered[:8]} of this evaluation was altered") == 1
+    assert json.loads(done.out)["questions"][1][way]["debate"] != altered
+    assert "of this evaluation was altered" not in hansard(*RUN, "--name", "two").err
+
+
 def test_an_evaluation_is_run_by_one_process_at_a_time(hansard, golden):
     """Both would ask, and pay for, every question."""
     write(2)

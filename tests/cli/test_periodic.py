@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import jsonschema
@@ -44,6 +46,24 @@ def test_a_signed_report_is_counted_again_from_a_folder_of_exports(hansard, seve
     code, out, _ = run_tool("all", "--report", "other.txt")
     assert code == 1
     assert "21.number at the folder: " in out
+
+
+def test_what_is_signed_is_counted_from_the_records(hansard, several):
+    """In a store whose rows were made before a record, and one of the rows, was altered."""
+    rows = json.loads(hansard("report", "--since", "2000", "--as", "json").out)["debates"]
+    altered = rows[0]["debate"]
+    with closing(sqlite3.connect("hansard.db")) as store, store:
+        lie = (
+            """UPDATE projected_counts SET numbers = replace(numbers, '"calls": ', '"calls": 9')"""
+        )
+        store.execute(lie)
+        store.execute("DELETE FROM blobs WHERE debate = ?", [altered.replace("-", "")])
+    done = hansard("report", "--since", "2000", "-o", "report.txt")
+    assert (done.code, "| Debates | 2 |" in done.out) == (0, True)
+    assert altered in done.out
+    assert "number debates 2\n" in Path("report.txt").read_text()
+    calls = sum(row["calls"] for row in rows[1:])
+    assert f"number calls {calls}\n" in Path("report.txt").read_text()
 
 
 def test_an_export_that_went_on_is_superseded(hansard, several):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hansard.api.batches import alone
 from hansard.api.batching import at_once
@@ -16,7 +17,7 @@ from hansard.api.listing import caught_up
 from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, require_approval, wait
 from hansard.api.specs import allowed_in, fields_of, folder_in, stated
-from hansard.errors import DataError, UsageError, is_of_all, together
+from hansard.errors import DataError, SpecWarning, UsageError, is_of_all, together
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -70,10 +71,11 @@ async def evaluate(
     must still count as each debate opens, as in `run_batch`. The other arguments are those of
     `run`.
 
+    Warns (`eval_altered`) of a record of this evaluation that was altered: it does not count.
     Raises UsageError with everything that is wrong with the set (`golden.*`, with lines) before
     anything is run; `eval.erased` for what may be recorded, with texts that were erased since;
-    `eval.offline` for what is not recorded; `eval.running` where another process
-    runs this evaluation; `eval.jobs`; what `run` raises.
+    `eval.offline` for what is not recorded; `eval.running` where another process runs this
+    evaluation; `eval.jobs`; what `run` raises.
 
     >>> import asyncio
     >>> golden = [{"question": f"Is {n} even?", "label": "no" if n % 2 else "yes"} for n in (1, 2)]
@@ -101,6 +103,7 @@ async def evaluate(
     ):
         ways = _Ways(shelf, files, begin, models, tools, policy, trust, collection)
         cases = _cases(golden, data, fields, ways)
+        ways.warn_of_altered()
         ways.require_whole(cases)
         if offline:
             ways.require_recorded(cases)
@@ -316,6 +319,7 @@ class _Ways:
         for debate in ours:
             record = of_store(self.store, debate, None)
             if not record.verification.ok:
+                _warn_of(debate)
                 continue
             if beside:
                 opened: Any = record.events[0]["data"]
@@ -335,16 +339,20 @@ class _Ways:
             named = dict[str | None, list[str]]()
             wanted = {"question": question} if question else {"unasked": True}
             for debate, state in self._rows.find(wanted).items():
-                try:
-                    data: Any = self.store.opening(debate)["data"]
-                except DataError as error:
-                    if is_of_all(error):  # else it would be asked, and paid for, once more
-                        raise
-                    continue
+                data = self._opened(debate)
                 if state != "gate" and data.get("collection_id") == self.collection:
                     named.setdefault(data["name"], []).append(debate)
             self._found[question] = named
         return self._found[question]
+
+    def _opened(self, debate: str) -> Mapping[str, Any]:
+        """Return how a debate was opened; nothing where that cannot be read."""
+        try:
+            return cast(Mapping[str, Any], self.store.opening(debate)["data"])
+        except DataError as error:
+            if is_of_all(error):  # else it would be asked, and paid for, once more
+                raise
+            return {}
 
     def require_recorded(self, cases: Iterable[Case]) -> None:
         """Raise UsageError `eval.offline` for each question that would ask a model."""
@@ -373,6 +381,12 @@ class _Ways:
         calls = debate.result().totals.calls
         rivals = [rival(case.spec, draws) for draws in (1, calls)]
         return None if all(self._ended(row, debate) for row in rivals) else "a rival"
+
+    def warn_of_altered(self) -> None:
+        """Say which debates are known to be altered; others are told of as their question comes."""
+        for debate in self._rows.find({"before": ""}):  # what does not hold is always found
+            if self._opened(debate).get("collection_id") == self.collection:
+                _warn_of(debate)
 
     def require_whole(self, cases: Iterable[Case]) -> None:
         """Raise UsageError `eval.erased` for each question that may be recorded without its texts.
@@ -418,6 +432,14 @@ class _Ways:
     def _ended(self, spec: AnySpec, beside: Record | None) -> Record | None:
         found = self._earlier(spec, beside)
         return found if found and found.result().status != "open" else None
+
+
+def _warn_of(debate: str) -> None:
+    said = (
+        f"debate {debate[:8]} of this evaluation was altered or cannot be read; its question is "
+        "asked again, and paid for again"
+    )
+    warnings.warn(SpecWarning("eval_altered", said), stacklevel=2)
 
 
 def _origin(record: Record, head: str) -> Origin:

@@ -33,9 +33,11 @@ def periodic_report(
     `2026-11-24`, in UTC. In its place, `since` and `until` are two of these, both included;
     without `until` the time ends now. `trust` names the keys whose reviews count.
 
-    What is said of a debate was taken from its record when that last changed, and the record
-    held then; `verify_store` looks at all of them again, and `verify_exports` counts a signed
-    report again. Raises UsageError `period.time`, and DataError where the store cannot be read.
+    What is said of a debate was taken from its record when that last changed, and the record held
+    then; `verify_store` looks at all of them again, and `verify_exports` counts a signed report
+    again. Before you sign one, call `rebuild_projection`, as `hansard report -o` does: somebody who
+    can write to the store may have changed a record since, or what was taken. Raises UsageError
+    `period.time`, and DataError where the store cannot be read.
 
     >>> from hansard import debate, open_store
     >>> with open_store("sqlite:///:memory:") as store:

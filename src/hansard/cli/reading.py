@@ -165,7 +165,8 @@ def _show_prompt(record: hansard.Record, call: str) -> None:
     "--output",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="With --period: also write its numbers to this new file, signed with your export key.",
+    help="With --period: count all records again, and write the numbers to this new file, signed "
+    "with your export key.",
 )
 @store_option
 def report(
@@ -238,6 +239,8 @@ def _print_period(
         require_new(output)
     trust = trust_of(None)
     with open_store() as store:
+        if output:  # somebody may have changed a record since its row was made, or the row
+            hansard.rebuild_projection(store)
         found = hansard.periodic_report(store, period, since=since, until=until, trust=trust)
     if not printed(form, found, CountedDebate.model_fields, map(_cells, found.debates)):
         say(found.to_markdown().removesuffix("\n"))

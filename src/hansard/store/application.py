@@ -19,7 +19,7 @@ from hansard.record.blob import unpack
 from hansard.record.bundle import Bundle, Head
 from hansard.rules.events import Event, parse
 from hansard.store import copied, registering, sqlite
-from hansard.store.database import SCHEMA, Cursor, Database, Extras, NotNext, Tables
+from hansard.store.database import SCHEMA, TEMPLATE, Cursor, Database, Extras, NotNext, Tables
 from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.mapping import Debates, StoredLine, bytes_of
 from hansard.store.projection import Projection, forget
@@ -27,7 +27,6 @@ from hansard.store.register import Register
 
 _LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
 _BLOBS = "SELECT name, body FROM blobs WHERE debate = ?"
-_TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
 _HEAD = "SELECT length, head FROM heads WHERE debate = ?"
 # The ids stand in the index of the lines' own key, so that neither reads a line.
 _DEBATES = "SELECT originator_id FROM stored_events WHERE originator_version = 1 ORDER BY +{place}"
@@ -338,7 +337,7 @@ class Store:
             bodies = [bytes_of(row[0]) for row in select(_LINES, key)]
             blobs, heads = select(_BLOBS, key), select(_HEAD, key)
             named, policy = _named(bodies)
-            rows = {name: select(_TEMPLATE, name) for name in (*named, policy)}
+            rows = {name: select(TEMPLATE, name) for name in (*named, policy)}
         kept = {name: bytes_of(found[0][0]) for name, found in rows.items() if found}
         return Bundle(
             lines=bodies,

@@ -23,6 +23,7 @@ from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.mapping import Debates
 
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
+TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
 EACH = 64  # bytes that a row counts for, beside what is in it
 LOCK_SECONDS = 60  # for which a writer waits for another
 
@@ -188,6 +189,7 @@ class Tables(ABC):
             c.executemany(
                 "INSERT INTO templates VALUES (?, ?) ON CONFLICT DO NOTHING", extras.templates
             )
+            self._require_kept(c, extras.templates)
         if extras.folder is not None:
             c.execute("INSERT INTO runs VALUES (?, ?)", (debate, os.fsencode(extras.folder)))
         length, head = extras.head.length, extras.head.hash
@@ -201,6 +203,20 @@ class Tables(ABC):
         if self.changed(c) != 1:
             raise NotNext(first.originator_id)
         return entries
+
+    def _require_kept(self, c: Cursor, templates: Iterable[tuple[str, bytes]]) -> None:
+        """Raise DataError where another text stands under a template's name: debates share it.
+
+        Every debate that names it would be altered from its first entry on.
+        """
+        select = self.reading(c)
+        for name, body in templates:
+            if [tuple(row) for row in select(TEMPLATE, name)] != [(body,)]:
+                raise DataError(
+                    "store.corrupt",
+                    f"{self.name} holds another text under the name of the template {name[:8]}: "
+                    "it was damaged or altered; restore it from a copy",
+                )
 
 
 class Database(ABC):

@@ -683,6 +683,14 @@ def test_lines_are_neither_changed_nor_deleted(shelf):
     assert shelf.store.lines(DEBATE) == before
 
 
+@pytest.mark.parametrize("kept", [b"another", "a template", None])
+def test_no_debate_begins_beside_another_text_of_its_template(shelf, kept):
+    shelf.fill()
+    shelf.sql(("UPDATE templates SET body = coalesce(?, zeroblob(0))", kept))
+    assert code_of(shelf.fill, debate=OTHER) == "store.corrupt"
+    assert shelf.store.debates() == [DEBATE]
+
+
 @pytest.mark.parametrize("first", [1, 2, 3, 5, 9])
 def test_only_the_next_number_is_taken(shelf, first):
     shelf.fill(3)
