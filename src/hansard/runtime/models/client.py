@@ -30,10 +30,6 @@ class _Recorded(Exception):
     """The exchange has the whole response."""
 
 
-class _SentBack(Exception):
-    """The response holds the key that was sent: it must reach no record."""
-
-
 class RecordingClient(httpx2.AsyncClient):
     """Keeps request and response in the running attempt's exchange, and sends one a time.
 
@@ -81,11 +77,10 @@ class RecordingClient(httpx2.AsyncClient):
             response = await super().send(request, stream=True, follow_redirects=False)
             try:
                 exchange.status = response.status_code
-                exchange.headers = _without(_keys(request), response.headers)
-                body = await _bounded(response, exchange.held)
-                if response.is_success and any(key.encode() in body for key in _keys(request)):
-                    raise _SentBack
-                exchange.body = body
+                keys = _keys(request)
+                exchange.headers = _without(keys, response.headers)
+                exchange.body = await _bounded(response, exchange.held)
+                exchange.key_sent_back = any(key.encode() in exchange.body for key in keys)
             finally:
                 await response.aclose()
         except Exception as error:
@@ -152,8 +147,6 @@ def _broken(error: Exception) -> tuple[CallError, str]:  # noqa: PLR0911 - one l
         return "server_error", "malformed"
     if isinstance(error, TooLarge):
         return "server_error", "too-large"
-    if isinstance(error, _SentBack):
-        return "server_error", "key-sent-back"
     if isinstance(error, (httpx2.UnsupportedProtocol, httpx2.LocalProtocolError)):
         return "client_error", name
     if isinstance(error, httpx2.ConnectError):

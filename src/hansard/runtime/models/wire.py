@@ -69,7 +69,8 @@ class Exchange:
 
     `as_rendered` says, once it was compared, whether `sent` is what was rendered.
     `headers` have names in lower case; only what is asked of them by name is
-    ever kept. `broken` is what kept the whole response from coming: a class of
+    ever kept. `key_sent_back` says that the body holds the key that was sent,
+    which must reach no record. `broken` is what kept the whole response from coming: a class of
     error, and the name of what broke. `held` is the room that the response takes.
     """
 
@@ -78,6 +79,7 @@ class Exchange:
     status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    key_sent_back: bool = False
     broken: tuple[CallError, str] | None = None
     held: Held = field(default_factory=Held)
 
@@ -236,6 +238,7 @@ class WireModel(ABC):
         try:
             said = as_asked(self.read(_object(exchange.body)), form)
             _check_names(said)
+            _check_key(exchange)
             return replace(said, **vars(wire))
         except ModelError as error:
             raise ModelError(error.kind, error.detail, wire=wire) from None
@@ -253,6 +256,12 @@ def _let_go(error: BaseException | None) -> None:
     while error and error.__traceback__:
         error.__traceback__ = None
         error = error.__context__
+
+
+def _check_key(exchange: Exchange) -> None:
+    """Raise ModelError for a reply that comes with the key that was sent."""
+    if exchange.key_sent_back:
+        raise ModelError("server_error", "key-sent-back")
 
 
 def _check_names(said: Completion) -> None:
