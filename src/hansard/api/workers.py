@@ -20,6 +20,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import islice
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Generic, NamedTuple, TypeVar
@@ -109,7 +110,7 @@ def _hire(team: dict[Connection, _Worker[T]], start: Start[T, R], things: Iterab
     """Start a process on some things."""
     ours, theirs = _SPAWN.Pipe()
     process = _SPAWN.Process(target=_serve, args=(theirs, start), daemon=True)
-    with _uninterrupted(), _from_nowhere():
+    with _from_nowhere(), _uninterrupted():
         process.start()
     theirs.close()
     team[ours] = _Worker(process, deque())
@@ -130,6 +131,7 @@ def _uninterrupted() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
+    resource_tracker.ensure_running()  # else the first start would, and let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

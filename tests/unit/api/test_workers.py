@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from contextlib import contextmanager
 from functools import partial
 
@@ -84,3 +86,31 @@ def test_a_process_imports_nothing_from_the_working_directory(tmp_path, monkeypa
     before = dict(os.environ)
     assert sorted(each(start, [1, 2], 2, lost)) == ["1 was here", "2 was here"]
     assert dict(os.environ) == before
+
+
+SCRIPT = """
+import signal
+from contextlib import contextmanager
+from hansard.api.workers import each
+
+def is_deaf(_):
+    return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+@contextmanager
+def start():
+    yield is_deaf
+
+if __name__ == "__main__":
+    print(sorted(each(start, range(3), 3, None)))
+"""
+
+
+def test_no_process_hears_of_ctrl_c_while_it_begins_not_even_the_first(tmp_path):
+    """With the first one, Python starts a process of its own, and then lets signals through."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "multiprocessing.py").write_text("import os\nos.write(2, b'planted')\n")
+    call = [sys.executable, tmp_path / "script.py"]
+    done = subprocess.run(call, check=False, cwd=here, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[True, True, True]\n", "")
