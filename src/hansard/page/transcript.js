@@ -76,12 +76,12 @@ function drawTurn(turn, n, event, kind, attributes, rest) {
 			turn.case?.rating && h("span.dim", `rates itself ${turn.case.rating} of 10`),
 			!heard && h("span.pill.warn", silent ? "not heard" : `does not count: ${turn.reason}`),
 			turn.vote !== null && pill(turn.vote)),
-		silent ? h("p", `No turn counts here: ${turn.reason}.`) : shortened(turn), rest);
+		silent ? h("p", `No turn counts here: ${turn.reason}.`)
+			: shortened(turn.text, attempt(() => reply(turn))), rest);
 }
 
-function shortened(turn) {
-	const isLong = turn.text?.length > LONG;
-	const body = h(`div.body${isLong ? ".long" : ""}`, attempt(() => reply(turn)));
+function shortened(text, drawn) {
+	const isLong = text?.length > LONG, body = h(`div.body${isLong ? ".long" : ""}`, drawn);
 	const more = button("Show all of it", () => {
 		body.classList.toggle("long");
 		more.textContent = body.matches(".long") ? "Show all of it" : "Show less";

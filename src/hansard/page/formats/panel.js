@@ -9,14 +9,13 @@ const NEGATIONS = new Set((
 const plain = (text) =>
 	text.replace(/['’]/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 const wordsOf = (text) => plain(text).match(WORD) ?? [];
-const SPACE = 32; // sorts before every letter of a word
+const SPACE = 32; // before every letter
 
 // The characters of an answer whose words are compared: the first 65,536.
 const compared = (text) => (text.length <= 65536 ? text
 	: Array.from(text.slice(0, 131072)).slice(0, 65536).join(""));
 
-// Different words, sorted, a space after each: one text, since as sets those of a round of 98 long
-// answers took 100 MB.
+// Different words, sorted, a space after each: as sets, those of 98 long answers took 100 MB.
 const listOf = (words) => {
 	const different = [...new Set(words)].sort();
 	return { size: different.length, listed: [...different, ""].join(" ") };
@@ -25,7 +24,7 @@ const listOf = (words) => {
 // The words that two lists have in common, of all in them, in millionths.
 function likeness({ size, listed: one }, { size: others, listed: other }) {
 	let common = 0;
-	for (let here = 0, there = 0; here < one.length && there < other.length;) {
+	for (let here = 0, there = 0; one[here] && other[there];) {
 		let alike = 0; // letters
 		const at = (list, place) => list.charCodeAt(place + alike);
 		while (at(one, here) === at(other, there) && at(one, here) !== SPACE) alike++;
@@ -327,5 +326,5 @@ FORMATS.panel = {
 	charts: (f) => [f.vote_tally && drawVotes(f), f.similarities.length > 0 && drawSimilar(f)],
 	concluded: (f) => f.final && [words(f.final), drawJudgment(f)],
 	undecided: (f) => [...f.last_drafts].map(([id, draft]) =>
-		[h("p.by", "The last draft of ", seatName(id), ":"), words(draft)]),
+		[h("p.by", "The last draft of ", seatName(id), ":"), shortened(draft, words(draft))]),
 };
