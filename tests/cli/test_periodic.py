@@ -66,6 +66,27 @@ def test_what_is_signed_is_counted_from_the_records(hansard, several):
     assert f"number calls {calls}\n" in Path("report.txt").read_text()
 
 
+def test_what_is_signed_is_counted_from_records_wherever_their_entries_stand(hansard, several):
+    """Also of a debate whose entries somebody moved before the place where readers begin."""
+    rows = json.loads(hansard("report", "--since", "2000", "--as", "json").out)["debates"]
+    name = rows[0]["debate"].replace("-", "")
+    with closing(sqlite3.connect("hansard.db")) as store, store:
+        (trigger,) = store.execute("SELECT sql FROM sqlite_master WHERE name = 'lines_stand'")
+        store.execute("DROP TRIGGER lines_stand")
+        moved = "UPDATE stored_events SET rowid = rowid - 1000 WHERE originator_id = ?"
+        store.execute(moved, [name])
+        store.execute(*trigger)
+        for table in ("projected", "projected_names", "projected_figures", "projected_counts"):
+            store.execute(f"UPDATE {table} SET place = -999 WHERE place = 1")
+        lie = """UPDATE projected_counts SET numbers = replace(numbers, '"calls": ', '"calls": 9')
+            WHERE place = -999"""
+        assert store.execute(lie).rowcount == 1
+    done = hansard("report", "--since", "2000", "-o", "report.txt")
+    assert "over 3 records, signed by house/export" in done.err
+    calls = sum(row["calls"] for row in rows)
+    assert f"number calls {calls}\n" in Path("report.txt").read_text()
+
+
 def test_an_export_that_went_on_is_superseded(hansard, several):
     assert hansard("report", "--since", "2000", "-o", "report.txt").code == 0
     name = json.loads(hansard("report", "--since", "2000", "--as", "json").out)["debates"][0]

@@ -123,6 +123,8 @@ class Projection:
             _require(not rows or until > since)  # pages may lead back to one another
             for name in dict.fromkeys(row[1] for row in rows):
                 debate, (first, last) = id_of(name), self._ends(select, name)
+                # Spelled otherwise, it would take the place of the debate that is meant.
+                _require(name in (UUID(debate), UUID(debate).hex))
                 if last <= until:  # else it is read once, with its last entry
                     places[debate] = first
         return Behind(since, until, places) if rows else None
@@ -211,9 +213,14 @@ class Projection:
         """Let every row be made anew; until then it stands, so that no list lacks it meanwhile.
 
         What finds words is made anew at once: it may be damaged. So is a table that is missing.
+        `behind` begins with place 1: no database of ours gives another, and whoever moves entries
+        before it would keep the row that they wrote. Such rows go, and are `missing`.
         """
         tables = self._tables
-        first = f"SELECT {tables.place} FROM stored_events WHERE originator_version = 1"  # noqa: S608
+        first = (
+            f"SELECT {tables.place} FROM stored_events "  # noqa: S608
+            f"WHERE originator_version = 1 AND {tables.place} > 0"
+        )
         with guard(), tables.transaction() as c:
             tables.make_rows(c)
             for table in _OF_DEBATES:

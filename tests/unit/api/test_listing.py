@@ -362,6 +362,18 @@ def test_a_row_in_another_place_is_replaced(store, debates, tmp_path):
     assert ids(store) == debates
 
 
+def test_an_id_that_is_spelled_otherwise_takes_no_row_s_place(store, debates, tmp_path):
+    """Else a row that somebody wrote would stand where that of the debate is made anew."""
+    assert ids(store) == debates
+    first = UUID(debates[0]).hex
+    again = f"SELECT '{debates[0]}', originator_version, topic, state FROM stored_events"
+    change(tmp_path, f"INSERT INTO stored_events {again} WHERE originator_id = '{first}'")
+    change(tmp_path, "UPDATE projected SET debate = lower(hex(randomblob(16))) WHERE place = 1")
+    with pytest.raises(DataError) as caught:
+        hansard.rebuild_projection(store)
+    assert caught.value.code == "store.corrupt"
+
+
 def test_a_record_that_adds_up_to_too_much_spoils_no_list(store, debates):
     price = {"input": "0.000001", "output": "0.000001", "cache_write": "999999"}
     spec = {"format": "panel", "question": "Why?", "agents": 2, "model": "python:seat"}
