@@ -67,7 +67,8 @@ def sign_checkpoint(store: Store, signer: Key) -> bytes:
     outside. The lines of those who signed it before, as an earlier log key and witnesses, stay.
     The register takes its name from the first key that signs. Raises UsageError `register.key`
     for one of another name; ForkError `register.fork` where it was signed with other lines under
-    it, and DataError `checkpoint.full` where it has no room for one more signature.
+    it; DataError `register.damaged` or `register.line` where the lines since it was last signed
+    are not those of its hashes, and `checkpoint.full` where it has no room for one more signature.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store
@@ -92,9 +93,10 @@ def prove(
     witnesses cosigned, or the newest that is signed and late enough. Where there is none,
     one is signed now: `signer` is the log key, or what returns it, which is called only then.
 
-    Raises DataError `record.altered`, UsageError `register.moved` where somebody added to the
-    debate since it was read, `register.late` where `under` is older than the last entry,
-    and what `sign_checkpoint` and `prove_since` raise.
+    Raises DataError `record.altered`, `register.damaged` where the lines and hashes of the
+    register prove nothing; UsageError `register.moved` where somebody added to the debate since
+    it was read, `register.late` where `under` is older than the last entry, and what
+    `sign_checkpoint` and `prove_since` raise.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import open_keyring, open_store, read_record, run_sync

@@ -93,8 +93,8 @@ def checkpoint(output: Path | None, signer: str | None) -> None:
     `hansard register verify --since FILE` shows later whether anything before it was
     dropped or changed.
 
-    Exit codes: 0 printed or written; 2 there is no store, the key cannot be used, or FILE
-    cannot be written.
+    Exit codes: 0 printed or written; 2 there is no store, its lines are not those that were
+    registered or signed, the key cannot be used, or FILE cannot be written.
     """
     if output:
         require_new(output)

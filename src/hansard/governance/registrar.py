@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from hansard.errors import DataError, ForkError, UsageError
 from hansard.record import checkpoint as checkpoints
-from hansard.record import note
+from hansard.record import note, register, tree
 from hansard.record.checkpoint import Checkpoint, Head
 from hansard.record.keys import Trust, who_signed
 from hansard.record.note import Signature, Signer, VerifierKey
-from hansard.record.register import OPENING
+from hansard.record.register import OPENING, Line
+from hansard.record.tree import Edge
 from hansard.store.register import Kept, Register
 
 Key = Callable[[], Signer]  # gives the log key: asked for only where something is to be signed
@@ -44,6 +45,7 @@ def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
     It keeps the lines of those who signed it before: of an earlier log key, and of witnesses.
     Raises UsageError `register.key` where the register is that of a key of another name,
     ForkError `register.fork` where what was signed before states other lines, and DataError
+    `register.damaged` or `register.line` where the lines are not those of its hashes, and
     `checkpoint.full`.
     """
     signer, size = key(), log.size if size is None else size
@@ -51,6 +53,7 @@ def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
     known = _as_signed(log.checkpoint(size))
     if known and known.head == head and known.note.signed_by(signer.key):
         return known
+    _check_lines(log, head)
     made = checkpoints.parse(checkpoints.sign(head, signer))
     with log.keeping(size) as (kept, keep):
         known = _as_signed(kept)  # it may have been signed, or cosigned, meanwhile
@@ -60,15 +63,47 @@ def sign(log: Register, key: Key, size: int | None = None) -> Checkpoint:
     return made
 
 
+def _check_lines(log: Register, head: Head) -> None:
+    """Refuse to sign what the lines do not give, or what departs from what was signed before.
+
+    The root is made of the hashes that stand beside the lines. Signed over other lines, it would
+    be a fork, by our own hand. Of the lines under the last signed checkpoint its root speaks; so
+    only those since are read.
+    """
+    known, edge = _as_signed(log.last_signed(head.size)), Edge()
+    if known:
+        edge = log.edge(known.head.size)
+        if known.head != (now := Head(head.origin, edge.size, edge.root())):
+            raise _forked(known, now)
+    for line in map(register.parse, log.lines(head.size, edge.size)):
+        if line.index != edge.size:
+            break
+        edge.add(line.leaf)
+    if (edge.size, edge.root()) != (head.size, head.root):
+        raise _damaged("so nothing is signed")
+
+
+def _forked(known: Checkpoint, now: Head) -> ForkError:
+    return ForkError(
+        "register.fork",
+        f"the store has signed another checkpoint of {known.head.size:,} lines than its "
+        "register has now: lines were changed, dropped or replaced since, so nothing is signed",
+        (known.data, now.text()),
+    )
+
+
+def _damaged(then: str) -> DataError:
+    return DataError(
+        "register.damaged",
+        f"the lines of the register are not those of its hashes, {then}: `hansard register "
+        "verify` says more; restore the store from a copy",
+    )
+
+
 def _with_others(made: Checkpoint, known: Checkpoint, own: VerifierKey) -> Checkpoint:
     """Return `made` with the signatures that others have added to `known`."""
     if known.head != made.head:
-        raise ForkError(
-            "register.fork",
-            f"the store has signed another checkpoint of {known.head.size:,} lines than its "
-            "register has now: lines were changed, dropped or replaced since, so nothing is signed",
-            (known.data, made.head.text()),
-        )
+        raise _forked(known, made.head)
     rows = zip(known.note.signatures, note.divide(known.data)[1], strict=True)
     return made.extended(
         *(line for row, line in rows if (row.name, row.key_id) != (own.name, own.id))
@@ -87,8 +122,8 @@ def prove(
 
     They are made under `under`, or else under the signed checkpoint that has the last line
     and that most witnesses saw; of those the newest; where there is none, one is signed now.
-    Raises what `check_begins` raises, and UsageError `register.late` where `under` is older
-    than the last line.
+    Raises what `check_begins` and `sign` raise, and UsageError `register.late` where `under` is
+    older than the last line.
     """
     log.add_head(debate, head)
     lines = log.of(debate)
@@ -103,11 +138,15 @@ def prove(
             f"the last entry of debate {debate[:8]} is line {lines[-1].index + 1:,} of the "
             f"register, and this checkpoint is over {signed.head.size:,}: name a newer one",
         )
-    opened, last = (
-        checkpoints.write_proof(line, log.inclusion(line.index, signed.head.size), signed.data)
-        for line in (lines[0], lines[-1])
-    )
-    return Proofs(opened, last)
+    return Proofs(*(_proof(log, line, signed) for line in (lines[0], lines[-1])))
+
+
+def _proof(log: Register, line: Line, signed: Checkpoint) -> bytes:
+    size, root = signed.head.size, signed.head.root
+    hashes = log.inclusion(line.index, size)
+    if not tree.includes(line.index, size, line.leaf, hashes, root):
+        raise _damaged("so they prove nothing")
+    return checkpoints.write_proof(line, hashes, signed.data)
 
 
 def _signed(log: Register, index: int, key: Key, under: Checkpoint | None) -> Checkpoint:
@@ -149,11 +188,15 @@ def extend(log: Register, old: Checkpoint, key: Key) -> bytes:
     """Return the latest checkpoint with the proof that it extends one that somebody kept.
 
     It has the form of what a C2SP tlog-witness is sent: `old` and the size, the hashes of the
-    consistency proof in base64, an empty line, the checkpoint. Raises what `check_begins` does.
+    consistency proof in base64, an empty line, the checkpoint. Raises what `check_begins` and
+    `sign` do.
     """
     check_begins(log, old)
     new = sign(log, key)
-    hashes = log.consistency(old.head.size, new.head.size)
+    begin, end = old.head, new.head
+    hashes = log.consistency(begin.size, end.size)
+    if not tree.extends(begin.size, end.size, begin.root, end.root, hashes):
+        raise _damaged("so they prove nothing")
     rows = [b"old %d" % old.head.size, *map(b64encode, hashes), b"", new.data]
     return b"\n".join(rows)
 

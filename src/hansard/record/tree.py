@@ -179,6 +179,11 @@ class Edge:
         return _fold(self.hashes)
 
 
+def edge(size: int, read: Read) -> Edge:
+    """Return the right edge of the tree of the first `size` leaves."""
+    return Edge(size, [*read([*_complete(0, size)])])
+
+
 def _fold(hashes: Sequence[bytes]) -> bytes:
     """Return the root over complete subtrees, the largest first."""
     if not hashes:

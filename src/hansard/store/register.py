@@ -33,6 +33,8 @@ _OF = "SELECT line FROM register WHERE tag = ? ORDER BY place"
 _CHECKPOINTS = "SELECT size, root, note FROM checkpoints WHERE size > ? ORDER BY size LIMIT ?"
 _SIGNED = """SELECT size, root, note FROM checkpoints
     WHERE size >= ? AND note IS NOT NULL ORDER BY cosigned DESC, size DESC LIMIT 1"""
+_LAST = """SELECT size, root, note FROM checkpoints
+    WHERE size <= ? AND note IS NOT NULL ORDER BY size DESC LIMIT 1"""
 _NOTES = """SELECT size, note FROM checkpoints
     WHERE size > ? AND size < ? AND note IS NOT NULL ORDER BY size LIMIT ?"""
 _ONE = "SELECT size, root, note FROM checkpoints WHERE size = ?"
@@ -164,6 +166,11 @@ class Register:
         with self._reading() as select:
             return tree.root(size, registering.reader(select))
 
+    def edge(self, size: int) -> tree.Edge:
+        """Return the right edge of the tree of the first `size` lines."""
+        with self._reading() as select:
+            return tree.edge(size, registering.reader(select))
+
     def inclusion(self, index: int, size: int) -> list[bytes]:
         """Return the hashes that show that line `index` is among the first `size`."""
         with self._reading() as select:
@@ -198,6 +205,12 @@ class Register:
         """
         with self._reading() as select:
             rows = select(_SIGNED, least)
+        return _kept(*rows[0]) if rows else None
+
+    def last_signed(self, most: int) -> Kept | None:
+        """Return the last signed checkpoint after that many lines or fewer; None: there is none."""
+        with self._reading() as select:
+            rows = select(_LAST, most)
         return _kept(*rows[0]) if rows else None
 
     def notes(self, size: int) -> Iterator[bytes]:

@@ -506,6 +506,59 @@ def test_what_was_signed_with_other_lines_under_it_is_not_signed_over(house):
         assert store.register.checkpoint(2).note == planted
 
 
+def test_a_hash_that_was_changed_is_signed_into_no_fork(house):
+    """Else the log key itself signs a root that no later checkpoint can be proven to extend."""
+    house.debate(2)
+    own = house.checkpoint()
+    house.sql(f"UPDATE register_hashes SET hash = X'{bytes(32).hex()}' WHERE place = 6")
+    house.debate()
+    with pytest.raises(ForkError) as caught:
+        house.checkpoint()
+    assert caught.value.code == "register.fork"
+    assert caught.value.notes[0] == own
+    with house.store() as store:
+        assert store.register.signed(5) is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE register_hashes SET hash = zeroblob(32) WHERE place = 9",
+        "UPDATE register SET line = CAST(replace(line, 'head', 'gate') AS BLOB) WHERE place = 5",
+        "UPDATE register SET line = (SELECT line FROM register WHERE place = 5) WHERE place = 4",
+        "UPDATE register SET line = X'00' WHERE place = 4",
+    ],
+)
+@pytest.mark.parametrize("signed", [0, 2, 4])
+def test_what_the_lines_do_not_give_is_not_signed(house, change, signed):
+    for lines in (2, 4, 6):
+        house.debate()
+        if lines == signed:
+            house.checkpoint()
+    house.sql(change)
+    with pytest.raises(DataError) as caught:
+        house.checkpoint()
+    assert caught.value.code in ("register.damaged", "register.line")
+    with house.store() as store:
+        assert store.register.signed(5) is None
+
+
+def test_a_proof_that_proves_nothing_is_not_given(house):
+    one = house.debate()
+    old = house.checkpoint()
+    house.debate(2)
+    house.checkpoint()
+    log = house.keys.signer("log")
+    house.sql("UPDATE register_hashes SET hash = zeroblob(32) WHERE place IN (1, 5)")
+    for prepare in (
+        lambda store: prove(store, read_record(store, one), log),
+        lambda store: prove_since(store, old, log),
+    ):
+        with house.store() as store, pytest.raises(DataError) as caught:
+            prepare(store)
+        assert caught.value.code == "register.damaged"
+
+
 def test_a_checkpoint_that_has_no_room_for_another_signature_keeps_those_it_has(house):
     house.debate()
     full = house.checkpoint()

@@ -19,6 +19,9 @@ from hansard.record.tree import (
     root,
     stored_hashes,
 )
+from hansard.record.tree import (
+    edge as tree_edge,
+)
 
 # The leaves, roots and proofs that Certificate Transparency's own implementations are
 # tested with (github.com/transparency-dev/merkle, testonly/constants.go, proof/verify_test.go).
@@ -102,6 +105,7 @@ def test_the_hashes_that_others_publish():
         for leaf in LEAVES[:size]:
             edge.add(leaf_hash(leaf))
         assert edge.root().hex() == root(size, reader(STORED)).hex() == expected
+        assert edge == tree_edge(size, reader(STORED))
         assert edge.size == size
         assert len(edge.hashes) == size.bit_count()
     assert EMPTY.hex() == ROOTS[0]
