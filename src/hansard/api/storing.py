@@ -88,8 +88,10 @@ def copy_store(
 
     Raises UsageError `copy.holds` for a target that holds anything else or was used itself,
     `copy.running` where somebody else writes into it meanwhile, `store.copying` where somebody
-    copies into the source; DataError `copy.damaged` for a source that lacks entries of a debate,
-    `copy.differs` where the two are not the same; and what `open_store` raises of either.
+    copies into the source; DataError `copy.damaged` for a source that lacks entries of a debate, or
+    texts that the copy has and that nobody erased; `copy.differs` where the two are not the same;
+    and what `open_store` raises of either. A finished copy whose source was damaged since stays
+    as it is.
 
     >>> from tempfile import TemporaryDirectory
     >>> from hansard import debate, open_store

@@ -3,15 +3,17 @@
 - Entries come in steps. A step is one transaction, and says up to where the copy stands: whoever
   is killed leaves a store that the next copy goes on with.
 - The texts of a debate come with the last entry that the source has of it, and what the source
-  has erased by then goes with it.
+  has erased by then goes with it. A text that the source lacks and that no entry says was erased
+  was lost: it stays in the copy, which may be the only one that still has it.
 - Then come the lines of the register as they stand, and its checkpoints with their notes, until
   the source has nothing that is new. What it stores later, the next copy brings.
-- A target that holds anything else is refused; so is a copy that was used as a store.
+- A target that holds anything else is refused; so is a copy that was used as a store. A finished
+  copy is compared before it is closed to go on: where its source was damaged since, it is a backup.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -23,6 +25,8 @@ from eventsourcing.persistence import StoredEvent
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import Bundle, Head
 from hansard.record.line import line_hash
+from hansard.rules import redactions
+from hansard.rules.events import parse
 from hansard.store import copied, registering
 from hansard.store.application import Store
 from hansard.store.copied import Copied
@@ -115,6 +119,8 @@ class _Copying:
                 f"{self._target.url} holds something other than a copy of {self._source.url}: "
                 "name a store that is new or empty",
             )
+        if found and found.finished:
+            self._require_kept()
         with guard(), self._to.transaction() as c:
             if found:
                 self._at = found._replace(finished=0)
@@ -128,6 +134,21 @@ class _Copying:
             with guard(), self._to.transaction() as c:
                 c.execute("UPDATE copied SET finished = ?", (found.finished if found else 0,))
             raise
+
+    def _require_kept(self) -> None:
+        """Refuse a source that has no longer what a finished copy has of it; raises DataError."""
+        for debate in self._target.debates():
+            there = self._source.bundle(debate)
+            with guard():
+                _require_erased(debate, self._names(debate) - there.blobs.keys(), there.lines)
+            there = _hashed(there)
+            if not self._is_same(debate, there, _hashed(self._target.bundle(debate))):
+                raise DataError(
+                    "copy.differs",
+                    f"debate {debate} is not the same in {self._source.url} as in its copy "
+                    f"{self._target.url}: one of them was damaged or altered since, and `hansard "
+                    f"verify {debate[:8]}` in each says more; the copy stays as it is",
+                )
 
     def require_source(self) -> None:
         """Refuse a source into which somebody copies: of its last debates something is missing."""
@@ -226,8 +247,9 @@ class _Copying:
         """Add what the source keeps of a debate beside its entries; what it has not is erased."""
         bundle = self._source.bundle(debate)
         with guard():
-            rows = self._to.select("SELECT name FROM blobs WHERE debate = ?", UUID(debate).hex)
-        here = {str(row[0]) for row in rows}
+            here = self._names(debate)
+        gone = here - bundle.blobs.keys()
+        _require_erased(debate, gone, bundle.lines)
         head = bundle.head
         if head is None or head.length != extras.head.length:  # it has gone on since
             head = extras.head
@@ -235,8 +257,13 @@ class _Copying:
             head=head,  # as it is kept, even if it is not the hash of the last entry
             blobs=[row for row in bundle.blobs.items() if row[0] not in here],
             templates=[*bundle.templates.items(), *bundle.policies.items()],
-            erased=sorted(here - bundle.blobs.keys()),
+            erased=sorted(gone),
         )
+
+    def _names(self, debate: str) -> set[str]:
+        """Return the names of the texts that the target has of a debate."""
+        rows = self._to.select("SELECT name FROM blobs WHERE debate = ?", UUID(debate).hex)
+        return {str(row[0]) for row in rows}
 
     def _store(self, step: Sequence[_Batch]) -> None:
         """Store a step, and up to where the copy stands with it."""
@@ -306,7 +333,8 @@ class _Copying:
         debates = entries = texts = 0
         for name in self._target.debates():
             bundle = _hashed(self._target.bundle(name))
-            self._compare(name, _hashed(self._source.bundle(name)), bundle)
+            if not self._is_same(name, _hashed(self._source.bundle(name)), bundle):
+                raise _differs(f"debate {name}", self._target)
             debates, entries = debates + 1, entries + len(bundle.lines)
             texts += len(bundle.blobs)
             self._each(name)
@@ -332,8 +360,8 @@ class _Copying:
             self.checkpoints()
         raise _differs("a checkpoint of the register", self._target)
 
-    def _compare(self, debate: str, there: Bundle, here: Bundle) -> None:
-        """Compare the hashes of a debate.
+    def _is_same(self, debate: str, there: Bundle, here: Bundle) -> bool:
+        """Compare the hashes of a debate; raises DataError `copy.damaged`.
 
         It may have gone on in the source, where texts may have been erased then.
         """
@@ -347,8 +375,7 @@ class _Copying:
             same = (there.lines[:length], end) == (here.lines, here.head) and all(
                 there.blobs.get(name, body) == body for name, body in texts
             )
-        if not same:
-            raise _differs(f"debate {debate}", self._target)
+        return same
 
     def finish(self) -> None:
         """Let the target be used, without a trace of what was erased on the way."""
@@ -357,6 +384,27 @@ class _Copying:
         with guard(), self._to.transaction() as c:
             self._hold(c)
             c.execute("UPDATE copied SET erased = 0, finished = 1", ())
+
+
+def _require_erased(debate: str, gone: Collection[str], lines: Sequence[bytes]) -> None:
+    """Refuse to erase texts of a copy that no entry of the source says were erased.
+
+    Raises DataError `copy.damaged`.
+    """
+    if not gone:
+        return
+    try:
+        events = [parse(line) for line in lines]
+        found = redactions.read(events, lambda place: events[place - 1])
+    except DataError:
+        found = []
+    if {*gone} - {row.data["blob"] for row in found if not row.faulty}:
+        raise DataError(
+            "copy.damaged",
+            f"the source lacks texts of debate {debate[:8]} that the copy has, and no entry says "
+            "that they were erased; so they stay in the copy, and nothing is copied: `hansard "
+            f"verify {debate[:8]}` says more; restore the source from a backup",
+        )
 
 
 def _stored(key: object, seq: object, kind: object, line: object) -> StoredEvent:

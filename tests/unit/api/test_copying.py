@@ -607,6 +607,50 @@ def test_a_target_that_is_not_the_same_is_no_copy(old, new, change, what):
         Store.open(f"sqlite:///{new}").debates()
 
 
+def loses_a_text(path, debate):
+    """Take a text of a debate out of a store, and tell nobody; return its name."""
+    key = debate.replace("-", "")
+    with closing(sqlite3.connect(path)) as file, file:
+        (name,) = file.execute("SELECT min(name) FROM blobs WHERE debate = ?", (key,)).fetchone()
+        file.execute("DELETE FROM blobs WHERE debate = ? AND name = ?", (key, name))
+    return name
+
+
+@pytest.mark.parametrize("unreadable", [False, True])
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_text_that_the_source_lost_stays_in_the_copy(
+    keys, old, new, monkeypatch, finished, unreadable
+):
+    """Only what an entry says was erased goes, also where the debate has got other entries."""
+    with Store.open(f"sqlite:///{old}") as store:
+        debate = run(store)
+        hansard.copy_store(old, new)
+        if not finished:
+            monkeypatch.setattr(copying._Copying, "_require_kept", lambda _: None)
+        hansard.hold(debate, store=store, signer=keys.signer("reviewer"), trust=keys.trust())
+        last = len(store.lines(debate))
+    name = loses_a_text(old, debate)
+    if unreadable:
+        alter_line(old, debate, last, b"hold", b"held")
+    assert "texts" in refused("copy.damaged", old, new)
+    with Store.open(f"sqlite:///{new}", unfinished=True) as store:
+        assert name in store.bundle(debate).blobs
+
+
+def test_a_source_that_was_damaged_leaves_a_finished_copy_as_it_is(old, new):
+    """It is a backup, and perhaps the only store that still has the record."""
+    hansard.copy_store(old, new)
+    with Store.open(f"sqlite:///{old}") as store:
+        first, *_ = store.debates()
+        run(store)
+    before = contents(new)
+    alter_line(old, first, 1, b"engine", b"ngine_")
+    assert first in refused("copy.differs", old, new)
+    assert contents(new) == before
+    with Store.open(f"sqlite:///{new}") as store:
+        assert hansard.verify_store(store).ok
+
+
 # Beside a copy
 
 
