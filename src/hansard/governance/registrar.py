@@ -70,6 +70,9 @@ def _check_lines(log: Register, head: Head) -> None:
     be a fork, by our own hand. Of the lines under the last signed checkpoint its root speaks; so
     only those since are read.
     """
+    newest = _as_signed(log.last_signed())
+    if newest and newest.head.size > log.size:  # its last lines are gone
+        raise _forked(newest, head)
     known, edge = _as_signed(log.last_signed(head.size)), Edge()
     if known:
         edge = log.edge(known.head.size)

@@ -207,7 +207,7 @@ class Register:
             rows = select(_SIGNED, least)
         return _kept(*rows[0]) if rows else None
 
-    def last_signed(self, most: int) -> Kept | None:
+    def last_signed(self, most: int = tree.MAX_SIZE) -> Kept | None:
         """Return the last signed checkpoint after that many lines or fewer; None: there is none."""
         with self._reading() as select:
             rows = select(_LAST, most)

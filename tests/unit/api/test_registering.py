@@ -520,6 +520,16 @@ def test_a_hash_that_was_changed_is_signed_into_no_fork(house):
         assert store.register.signed(5) is None
 
 
+def test_a_register_that_lost_lines_which_were_signed_is_signed_no_more(house):
+    house.debate(2)
+    own = house.checkpoint()
+    house.sql("DELETE FROM register WHERE place > 1", "DELETE FROM register_hashes WHERE place > 2")
+    with pytest.raises(ForkError) as caught:
+        house.checkpoint()
+    assert caught.value.code == "register.fork"
+    assert caught.value.notes[0] == own
+
+
 @pytest.mark.parametrize(
     "change",
     [
