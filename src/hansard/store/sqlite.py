@@ -47,6 +47,7 @@ from hansard.store.work import STEPS, Work
 
 SCHEME = "sqlite:///"
 _LONGEST_TEXT = 1 << 24  # bytes of a text that is no blob: names, numbers, hashes
+_ROOTS = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
 _MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
 
 
@@ -127,9 +128,10 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     def examine(self) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
 
+        Nor may two tables begin in one page: what is written into one would be lost in the other.
         What is missing, as after tampering, shows where it is read; what `upgrade` throws away may
-        be of an earlier version. Raises DataError `store.foreign`, or `store.old` for a store
-        without a register.
+        be of an earlier version. Raises DataError `store.foreign`, `store.corrupt`, or `store.old`
+        for a store without a register.
         """
         ours = set(map(_as_kept, _kept(self.create_table_statements)))
         left = DERIVED if self.version() == 0 else ()
@@ -144,6 +146,13 @@ class Recorder(Tables, SQLiteApplicationRecorder):
                     f"{self.name} holds the {kind} {name!r:.64}, which no Hansard store has; name "
                     "another store, or restore it from a copy",
                 )
+        roots = [row[0] for row in self.select(_ROOTS)]
+        if len(roots) != len(set(roots)):
+            raise DataError(
+                "store.corrupt",
+                f"{self.name} has two tables that begin in one page, so a write into one would "
+                "damage the other; restore it from a copy",
+            )
         if "register" not in {row[1] for row in rows}:
             raise DataError(
                 "store.old",

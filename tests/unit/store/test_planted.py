@@ -248,6 +248,17 @@ def test_a_store_that_could_act_is_refused(planted, what):
     assert refusal(lambda: read(planted), planted) == "store.foreign"
 
 
+def test_a_store_in_which_two_tables_share_a_page_is_refused(planted):
+    """What `list` wrote for itself stood in the place of the first entry of a debate."""
+    with closing(sqlite3.connect(planted)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master "
+            "WHERE name = 'stored_events') WHERE name = 'projected_texts_content'"
+        )
+    assert refusal(lambda: read(planted), planted) == "store.corrupt"
+
+
 HEADERS = {"as it is": (), "with a log": ((18, 2), (19, 2)), "of nobody": ((68, 0),)}
 
 
