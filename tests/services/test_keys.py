@@ -129,6 +129,35 @@ def test_a_key_that_a_server_sends_back_is_kept_nowhere(tmp_path, serve, name, w
     assert leaks(tmp_path, done.stdout, done.stderr) == []
 
 
+ESCAPED = "".join(f"\\u{ord(sign):04X}" for sign in KEY)
+SPELLED = {  # as a body has it: one that reads JSON anew, or puts parts together, has the key
+    "in escapes": ESCAPED,
+    "with one escape": KEY.replace("-", r"\u002d"),
+    "in escapes of JSON within JSON": ESCAPED.replace("\\", r"\\"),
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+@pytest.mark.parametrize("name", ["chat", "responses", "azure", "anthropic", "google"])
+def test_a_key_that_is_sent_back_in_escapes_is_kept_nowhere(table, serve, name, spelled):
+    shape = SHAPES[name]
+    body = json.dumps(shape.said(TEXT.replace('"r"', f'"{KEY}"'))).replace(KEY, SPELLED[spelled])
+    serve(lambda _: Raw(200, body.encode()), shape)
+    seats = [{"id": seat, "model": shape.model} for seat in SEATS]
+    table.run(debaters=seats, attempts=1, max_rounds=1)
+    assert {row["detail"] for row in table.data("call.failed")} == {"key-sent-back"}
+    assert leaks(table.folder) == []
+    assert leaks(table.folder, key=ESCAPED) == []
+
+
+def test_a_key_that_is_sent_back_in_parts_is_kept_nowhere(serve):
+    shape = SHAPES["anthropic"]
+    parts = [{"type": "text", "text": part} for part in (KEY[:5], KEY[5:])]
+    serve(lambda _: shape.said("") | {"content": parts}, shape)
+    with pytest.raises(ModelError, match="key-sent-back"):
+        ask(asked(), model=shape.model)
+
+
 def test_a_key_in_the_address_stays_there_too(tmp_path, serve):
     server = serve(lambda body: Raw(403, b"{}"))
     write_spec(tmp_path)

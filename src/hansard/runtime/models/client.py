@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from functools import cache
@@ -81,6 +82,7 @@ class RecordingClient(httpx2.AsyncClient):
                 exchange.headers = _without(keys, response.headers)
                 exchange.body = await _bounded(response, exchange.held)
                 exchange.key_sent_back = any(key.encode() in exchange.body for key in keys)
+                exchange.says_key = re.compile("|".join(map(_spelled, keys)) or "(?!)").search
             finally:
                 await response.aclose()
         except Exception as error:
@@ -93,6 +95,12 @@ def _keys(request: httpx2.Request) -> list[str]:
     """Return the keys that a request sends, as they stand there."""
     found = [request.headers.get(name, "").rpartition(" ")[2] for name in _KEYED]
     return [key for key in found if len(key) >= _LEAST_KEY]
+
+
+def _spelled(key: str) -> str:
+    """Return a pattern of a key: as it stands, or with signs of it escaped as JSON has them."""
+    signs = ((re.escape(sign), ord(sign)) for sign in key)
+    return "".join(rf"(?:\\?{plain}|\\u(?i:{code:04x}))" for plain, code in signs)
 
 
 def _without(keys: list[str], headers: httpx2.Headers) -> dict[str, str]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import asyncio
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -70,7 +70,8 @@ class Exchange:
     `as_rendered` says, once it was compared, whether `sent` is what was rendered.
     `headers` have names in lower case; only what is asked of them by name is
     ever kept. `key_sent_back` says that the body holds the key that was sent,
-    which must reach no record. `broken` is what kept the whole response from coming: a class of
+    which must reach no record; `says_key` finds it in a text, also in JSON that is yet to be
+    read. `broken` is what kept the whole response from coming: a class of
     error, and the name of what broke. `held` is the room that the response takes.
     """
 
@@ -80,6 +81,7 @@ class Exchange:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     key_sent_back: bool = False
+    says_key: Callable[[str], object] = field(default=lambda _: None, repr=False)
     broken: tuple[CallError, str] | None = None
     held: Held = field(default_factory=Held)
 
@@ -238,7 +240,7 @@ class WireModel(ABC):
         try:
             said = as_asked(self.read(_object(exchange.body)), form)
             _check_names(said)
-            _check_key(exchange)
+            _check_key(exchange, said)
             return replace(said, **vars(wire))
         except ModelError as error:
             raise ModelError(error.kind, error.detail, wire=wire) from None
@@ -258,9 +260,14 @@ def _let_go(error: BaseException | None) -> None:
         error = error.__context__
 
 
-def _check_key(exchange: Exchange) -> None:
-    """Raise ModelError for a reply that comes with the key that was sent."""
-    if exchange.key_sent_back:
+def _check_key(exchange: Exchange, said: Completion) -> None:
+    """Raise ModelError for a reply that comes with the key that was sent.
+
+    A body may spell it in escapes, or in parts that are put together: what is kept is looked at.
+    """
+    names = (said.text, said.model, said.response_id, said.fingerprint)
+    kept = [*filter(None, names), *(part for row in said.tool_calls for part in vars(row).values())]
+    if exchange.key_sent_back or any(map(exchange.says_key, kept)):
         raise ModelError("server_error", "key-sent-back")
 
 
