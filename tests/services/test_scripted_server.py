@@ -19,6 +19,7 @@ from hansard.runtime.models.base import MAX_TOOL_CALLS, ModelError, ToolCall, To
 from hansard.runtime.models.openai_chat import ChatModel
 from hansard.runtime.models.providers import open_model
 from hansard.runtime.notation import MAX_VALUES
+from hansard.verify.checks import MAX_REPLY
 from instant import GUARD
 from playing import request
 from services.asking import SCHEMA, WORDS, ask, asked
@@ -457,6 +458,11 @@ WRONG = {
     ),
     "too many arguments": (
         asking(("now", f'{{"q": [{",".join(["[]"] * MAX_VALUES)}]}}')),
+        "server_error",
+        "malformed",
+    ),
+    "arguments longer than a reply": (
+        asking(("now", f'{{"q": "{"x" * MAX_REPLY}"}}')),
         "server_error",
         "malformed",
     ),

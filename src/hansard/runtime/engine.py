@@ -44,7 +44,7 @@ from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, server_of
 from hansard.runtime.recording import Recording, Stop
-from hansard.runtime.tools import Room, Tool, use
+from hansard.runtime.tools import TOO_LONG, Room, Tool, use
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
@@ -82,6 +82,7 @@ class Engine:
         self._rendering = threading.Lock()  # a sync callable reads its prompt in another thread
         self.raised: tuple[str, BaseException] | None = None  # the first: its step, and what
         self._replies: dict[str, Mapping[str, Any]] = {}  # that count, by call, until recorded
+        self._room = Room(MOST_RECORDED)  # for what its tools give, recorded or not yet
         self._asked: tuple[ToolCall, ...] = ()  # the tools that the last reply asks for
         timeout = state.spec["timeout_ms"]
         self._calling: Flights[CallStartedData, Completion] = Flights(clock, timeout)
@@ -176,7 +177,7 @@ class Engine:
 
     async def _ask(self, due: Ask) -> None:
         """Make the calls that may be made now, and wait until one ends or another may be made."""
-        if self._journal.size > MOST_RECORDED:
+        if self._journal.size > MOST_RECORDED or self._room.was_full:
             self._recording.stop = self._recording.stop or Stop(FULL)
         wanted = [] if self._recording.stop else due.steps
         if wanted and (refused := self._refusal(wanted[0])):
@@ -428,7 +429,7 @@ class Engine:
             return
         self._journal.persist()
         used = self.state.steps[step_of(answer["call"])].tools[-number:]
-        room = Room()
+        room = Room(within=self._room)
         for call, row in zip(self._asked, used, strict=True):
             tool = self._tools.get(call.name)
             self._using.begin(row, use(tool, call.arguments, room))
@@ -442,6 +443,10 @@ class Engine:
                     self._returned(called, "the process that used the tool died", ok=False)
 
     def _returned(self, called: ToolCalledData, result: str, *, ok: bool) -> None:
+        # As many seats as there are may use tools at once: beyond this nobody reads the record.
+        if ok and self._journal.size + len(result.encode()) > MOST_RECORDED:
+            self._room.was_full = True
+            result, ok = TOO_LONG, False
         data = {"call": called["call"], "number": called["number"], "ok": ok}
         self._recording.add(Fact("tool.returned", data | {"result": self._journal.blob(result)}))
 

@@ -31,6 +31,7 @@ from hansard.runtime.models.base import MAX_PROMPT, MAX_TEXT, ToolDefinition, aw
 from hansard.runtime.models.callables import outcome
 from hansard.runtime.output import as_json
 
+TOO_LONG = "the result is too long"
 _LONGEST = 1000  # characters of what an exception says
 _PIECE = 1 << 16  # characters
 _PYDANTIC = f"{Path(pydantic.__file__).parent}{os.sep}"
@@ -46,11 +47,16 @@ class Room:
     """What the tools of one reply may give: together no more than one alone.
 
     That is a number of characters, and of bytes as prompts show them, where a control character
-    has eight: with more than any model reads, the rest of the turn would be lost.
+    has eight: with more than any model reads, the rest of the turn would be lost. As many seats
+    as there are may use tools at once, so what it gives is room `within` that of their debate.
+    `was_full` says whether something did not fit.
     """
 
-    def __init__(self, characters: int = MAX_TEXT, shown: int = MAX_PROMPT) -> None:
-        self._characters, self._shown = characters, shown
+    def __init__(
+        self, characters: int = MAX_TEXT, shown: int = MAX_PROMPT, within: Room | None = None
+    ) -> None:
+        self._characters, self._shown, self._within = characters, shown, within
+        self.was_full = False
         self._lock = Lock()  # tools give what they give in threads
 
     def taken(self, text: str) -> str | None:
@@ -58,17 +64,32 @@ class Room:
 
         A text that does not fit is let go at once: nobody waits while another one is measured.
         """
-        with self._lock:
-            if len(text) > self._characters:
-                return None
-            self._characters -= len(text)
+        if not self._take(len(text)):
+            return None
         shown = _shown_size(text, self._shown)
         with self._lock:
-            if shown > self._shown:
-                self._characters += len(text)
-                return None
-            self._shown -= shown
-        return text
+            fits = shown <= self._shown
+            self._shown -= shown if fits else 0
+        if not fits:
+            self._give_back(len(text))
+        return text if fits else None
+
+    def _take(self, characters: int) -> bool:
+        """Take so many characters, here and of the debate's; say whether they were left."""
+        with self._lock:
+            if characters > self._characters:
+                self.was_full = True
+                return False
+            if self._within and not self._within._take(characters):
+                return False
+            self._characters -= characters
+            return True
+
+    def _give_back(self, characters: int) -> None:
+        with self._lock:
+            self._characters += characters
+        if self._within:
+            self._within._give_back(characters)
 
 
 class Tool:
@@ -102,7 +123,7 @@ class Tool:
         except Exception as error:  # noqa: BLE001 - its text may quote a secret: its kind will do
             _tell(self.name, error)
             return f"the tool failed: {type(error).__name__}", False
-        return ("the result is too long", False) if text is None else (text, True)
+        return (TOO_LONG, False) if text is None else (text, True)
 
     def _given(self, arguments: str, room: Room) -> str | Awaitable[str | None] | None:
         """Return as text what the function gives, in the thread that calls it; None is too long.

@@ -22,6 +22,7 @@ from hansard.runtime import engine, session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
 from hansard.runtime.tools import Room, Tool, _UnfitError, find_tools, use
+from hansard.verify.checks import MAX_REPLY
 from measuring import traced
 from playing import answer, spec_of
 
@@ -38,12 +39,12 @@ async def look_up_async(what: str, most: int = 3) -> list[str]:
 
 
 def asking(*calls, times=1, seat="ann", then=answer, text="let me see"):
-    """A model in one seat that asks for these tools in the first attempts of each turn."""
+    """A model in one seat, or all, that asks for these tools in the first attempts of each turn."""
     rows = tuple(ToolCall(name, arguments) for name, arguments in calls)
 
     def model(request):
         attempt = int(request.call.rpartition(":")[2])
-        if request.speaker == seat and attempt <= times:
+        if seat in (None, request.speaker) and attempt <= times:
             return Completion(text, tool_calls=rows, tokens_in=10, tokens_out=2)
         return then(request)
 
@@ -403,7 +404,7 @@ def test_a_tool_that_hangs_is_given_up_and_the_turn_goes_on(table, kind):
 
 def test_tools_of_one_reply_give_no_more_together_than_one_may(table, monkeypatch):
     """A server asks for a hundred of them in one reply."""
-    monkeypatch.setattr(engine, "Room", lambda: Room(100))
+    monkeypatch.setattr(engine, "Room", lambda *_, **__: Room(100))
     model = asking(*[("look", "{}")] * 3, *[("none", "{}")] * 9)
     table.play("judged", model, use={"look": lambda: "x" * 50}, max_rounds=1)
     given = [("the result is too long", False), *[("x" * 50, True)] * 2]
@@ -424,7 +425,7 @@ def test_what_is_more_than_any_model_reads_as_prompts_show_it_is_too_long(table)
 
 def test_what_tools_give_that_is_too_long_waits_nowhere(table, monkeypatch):
     """A server asks for a hundred pages in one reply, and all of them come before one is read."""
-    monkeypatch.setattr(engine, "Room", lambda: Room(1_500_000))
+    monkeypatch.setattr(engine, "Room", lambda *_, **__: Room(1_500_000))
 
     async def look():
         return "x" * 1_000_000
@@ -443,6 +444,69 @@ def test_a_thread_hands_over_nothing_that_is_too_long():
     room = Room(100, shown=30)
     assert [room.taken(text) for text in ("\0" * 4, "x" * 90)] == [None, None]
     assert room.taken("x" * 10) == "x" * 10
+
+
+def test_a_reply_has_no_more_room_for_what_it_asks_of_tools():
+    """As many as are in flight may ask for as much: nobody could read the record any more."""
+    half = MAX_REPLY // 2
+    asks = ToolCall("look", "é" * (half // 2 - 4))
+    assert Completion("x" * half, tool_calls=(asks,)).text
+    with pytest.raises(ValueError, match="1048576 bytes, with what it asks of tools"):
+        Completion("x" * half, tool_calls=(asks, ToolCall("look", "12345")))
+
+
+def in_many_seats(table, look, *, text="let me see", **more):
+    """Play a debate in which each of twenty seats asks for a look."""
+    model = asking(("look", "{}"), seat=None, text=text)
+    seats = [{"id": f"seat-{number}"} for number in range(20)]
+    given = {"debaters": seats, "max_rounds": 1, "use": {"look": look}}
+    return table.play("consensus", model, **given, **more)
+
+
+def test_tools_of_many_seats_give_no_more_than_a_record_has_room_for(table, monkeypatch):
+    """A server had each of many seats ask for the longest page: nobody could read the record."""
+    monkeypatch.setattr(engine, "MOST_RECORDED", 500_000)
+    left, all_asked = list(range(20)), threading.Event()
+
+    def look():
+        all_asked.wait(instant.GUARD)
+        return "x" * 120_000
+
+    def observe(event):
+        if event["type"] == "tool.called":
+            left.pop()
+        if not left:
+            all_asked.set()
+
+    state = in_many_seats(table, look, text="y" * 10_000, observe=observe)
+    given = [ok for _, ok in results(table)]
+    assert (len(given), sum(given)) == (20, 2)
+    assert [text for text, ok in results(table) if not ok] == ["the result is too long"] * 18
+    assert table.text(state.truncated["reason"]) == engine.FULL
+    assert table.verified().findings == []
+
+
+def test_what_tools_of_many_seats_give_that_is_too_long_waits_nowhere(table, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_RECORDED", 1_500_000)
+
+    async def look():
+        return "x" * 1_000_000
+
+    state, most = traced(lambda: in_many_seats(table, look))
+    assert sum(ok for _, ok in results(table)) == 1
+    assert most < 15_000_000
+    assert table.text(state.truncated["reason"]) == engine.FULL
+
+
+def test_what_a_debate_gives_counts_where_it_was_taken_and_given_back():
+    debate = Room(100)
+    one, other = Room(60, within=debate), Room(60, shown=30, within=debate)
+    assert one.taken("x" * 50) == "x" * 50
+    assert other.taken("\0" * 40) is None  # shown it is too long: its room is there again
+    assert other.taken("x" * 51) is None
+    assert other.taken("x" * 20) == "x" * 20
+    assert Room(within=debate).taken("x" * 31) is None
+    assert Room(within=debate).taken("x" * 30) == "x" * 30
 
 
 def test_many_tools_of_one_reply_are_used_at_once(table):

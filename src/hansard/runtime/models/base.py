@@ -67,7 +67,7 @@ class Completion:
     run, and the model is asked again with what they gave.
 
     Raises TypeError or ValueError for what no record can hold, such as a reply of more than
-    1 MiB.
+    1 MiB, what it asks of its tools included.
     """
 
     text: str
@@ -97,6 +97,9 @@ class Completion:
             raise TypeError("sent_as_rendered is true, false or unknown")
         if (self.sent_as_rendered is False) != (self.sent is not None):
             raise ValueError("sent is what was sent where it differs from what was rendered")
+        # As many replies as are in flight may all ask for as much: a record has room for them.
+        if sum(len(text.encode()) for text in (self.text, *asked)) > MAX_REPLY:
+            raise ValueError(f"a reply has at most {MAX_REPLY} bytes, with what it asks of tools")
         if len(self.tool_calls) > MAX_TOOL_CALLS:
             raise ValueError(f"a reply asks for at most {MAX_TOOL_CALLS} tools")
         given = sum(crowd(row.arguments.encode(), MAX_ARGUMENTS) for row in self.tool_calls)
