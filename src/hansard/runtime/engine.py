@@ -45,12 +45,14 @@ from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, server_of
 from hansard.runtime.recording import Recording, Stop
 from hansard.runtime.tools import TOO_LONG, Room, Tool, use
+from hansard.verify.checks import MAX_REPLY
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
-# Bytes of a record after which nobody is asked any more. Replies that are in flight by then still
-# have room in what a store reads of a debate, and a few of them in what an export may have.
+# Bytes of a record after which nobody is asked any more, and that it may have once all replies in
+# flight have come: what is left of an export is for other files, and for the names of texts.
 MOST_RECORDED = MAX_EXPORT - (1 << 25)
+MOST_IN_ALL = MAX_EXPORT - (1 << 24)
 FULL = "The record is nearly as large as an export may be."
 
 
@@ -265,13 +267,18 @@ class Engine:
         at = self._journal.time()
         over = spending.exceeded(self.state, call.data, at)
         if over is None:
-            if not self._pace.has_room(call.data["model"], call.size):
+            if not (self._pace.has_room(call.data["model"], call.size) and self._has_room()):
                 return None
             self._recording.add(Fact("call.started", call.data), at)
             return call
         if is_first and not steps.in_flight(self.state):
             self._recording.add(spending.cut_short(self.state, step, over), at)
         return None
+
+    def _has_room(self) -> bool:
+        """Say whether an export has room for one more reply beside all those in flight, if any."""
+        open_ = len(self.state.calls)
+        return not open_ or self._journal.size + (open_ + 1) * MAX_REPLY <= MOST_IN_ALL
 
     def _request(self, step: Step, call: Call) -> Request:
         seat = self.state.seats[step.speaker]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import accumulate
 
 import pytest
 
@@ -18,6 +19,7 @@ from hansard import (
     stop_sync,
 )
 from hansard.runtime import engine
+from hansard.verify.checks import MAX_REPLY
 from hansard.verify.verifier import verify
 
 SPEC = {
@@ -102,6 +104,20 @@ def test_a_record_that_is_nearly_full_ends_with_what_stands(monkeypatch, begun):
         assert len(asked) == len(SPEC["debaters"])
         assert (found.status, found.truncated.by) == ("truncated", None)
         assert found.truncated.reason == engine.FULL
+
+
+def test_as_many_calls_are_in_flight_as_an_export_has_room_for_their_replies(monkeypatch):
+    """A server answered a hundred seats twice with the longest reply: nobody could export it."""
+    monkeypatch.setattr(engine, "MOST_IN_ALL", 5 * MAX_REPLY // 2)
+    seats = [{"id": f"seat-{number}", "model": "python:seat"} for number in range(6)]
+    vote = {"stance": "s", "rationale": "r", "vote": "release"}
+    with open_store("sqlite:///:memory:") as store:
+        spec = SPEC | {"debaters": seats, "threshold": 6}
+        found = run_sync(spec, models={"seat": lambda _: vote}, store=store)
+        checked(store, found.debate)
+        steps = {"call.started": 1, "call.answered": -1}
+        open_ = list(accumulate(steps.get(row["type"], 0) for row in store.events(found.debate)))
+    assert (found.decision, max(open_)) == ("release", 2)
 
 
 def test_after_a_stop_nobody_is_asked_again():
