@@ -423,6 +423,11 @@ _MOST_SHOWN = 256  # characters of a name that an error shows: nobody has looked
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(?:[^/?#]*@)?([^/?#]*)").match
 
 
+def _shown(name: str) -> str:
+    """Return a name as an error shows it, which can hold no half of a character."""
+    return name[:_MOST_SHOWN].encode(errors="replace").decode()
+
+
 def _no_address(name: str) -> None:
     """Refuse an address; its sentence names only the host, since the rest may hold a secret."""
     found = _ADDRESS(name)
@@ -431,7 +436,7 @@ def _no_address(name: str) -> None:
             "spec.evidence_url",
             "{host} is an address, and nothing is fetched; save what it shows as a file, such as "
             "a PDF, and give that",
-            {"host": f"{found[1]}://{found[2]}"[:_MOST_SHOWN]},
+            {"host": _shown(f"{found[1]}://{found[2]}")},
         )
 
 
@@ -470,7 +475,7 @@ class Evidence(Strict):
                     "spec.evidence_id",
                     "the file name {stem} cannot serve as an id; give the document an `id` with "
                     "letters, digits and ._:/@+=- only",
-                    {"stem": stem[:_MOST_SHOWN]},
+                    {"stem": _shown(stem)},
                 )
             row = {**row, "id": stem}
         if isinstance(row, dict) and "id" not in row and "text" in row:

@@ -192,6 +192,8 @@ def test_a_document_has_an_id_of_its_own_or_its_files(row, name, from_round):
     [
         ("run book.md", ("spec.evidence_id", "evidence.0")),
         (".md", ("spec.evidence_id", "evidence.0")),
+        ("half \ud800.md", ("spec.evidence_id", "evidence.0")),
+        ("http://\ud800/", ("spec.evidence_url", "evidence.0")),
         ({"text": "words"}, ("spec.evidence_id", "evidence.0")),
         ({"id": "memo"}, ("spec.evidence_source", "evidence.0")),
         ({"id": "memo", "file": "a.md", "text": "b"}, ("spec.evidence_source", "evidence.0")),
