@@ -93,12 +93,14 @@ LARGEST = 2**53 - 1  # the largest integer of a line or a reply (§1, §5)
 DEEPEST = 32  # nested containers (§1, §5)
 LONGEST_LINE = 1_048_576  # bytes (§1)
 MOST_LISTED = 1_000  # findings of a check; the others count all the same
+MOST_EVIDENCE = 1 << 20  # bytes of it in JSON, past which no more findings are listed
 MOST_SAID = 1 << 23  # characters of kept checkpoints that are listed together (§19)
 MOST_ENTRIES = 100_000
 LARGEST_DOCUMENT, LARGEST_DOCUMENTS = 2 * 2**20, 20 * 2**20  # bytes: of one, and of all (§10.2)
 LARGEST_ORIGINAL, LARGEST_ORIGINALS = 11_184_812, 89_478_488  # bytes of base64: the same
 LARGEST_WORDS = 16_000_000  # bytes of a stance or a gate's answer
 LARGEST_REPLY = 2**20  # bytes
+LAST_ROUND = 1000  # of a debate of any format (§8)
 MOST_LABELS = 20  # of a debate (§3)
 MOST_CONDITIONS = 20  # of a review
 MOST_AFTER = 1_000  # entries after the close (§18)
@@ -1792,7 +1794,7 @@ def take_opening(walk: Walk, kind: str, data: Json) -> None:
         rounds = [row["round"] for row in data["instructions"] or []]
         in_order = all(one < other for one, other in pairwise(rounds))
         need(in_order, "debater.registered with instructions in order of rounds")
-        walk.seats[data["id"]] = data
+        walk.seats[data["id"]] = data | {"instructions": of_rounds(data["instructions"])}
         if len(walk.seats) == walk.opening["seats"]:
             check_seats(walk)
         walk.compare(9, data, position=len(walk.seats))
@@ -1807,6 +1809,13 @@ def take_opening(walk: Walk, kind: str, data: Json) -> None:
         walk.transcript = Transcript(walk.opening, walk.format, seats, documents)
         walk.course = course_of(walk)
         go_on(walk)
+
+
+def of_rounds(instructions: Json) -> Json:
+    """Return a seat's instructions but for those for rounds that no debate has."""
+    if instructions is None:
+        return None
+    return [row for row in instructions if row["round"] <= LAST_ROUND]
 
 
 def take_opened(walk: Walk, data: Json) -> None:
@@ -2138,7 +2147,9 @@ def take_forfeit(walk: Walk, data: Json) -> None:
 
 
 def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
-    """Go on to the next turn."""
+    """Go on to the next turn; nothing rests on what a rebuttal says nothing about."""
+    if says.get("case"):
+        says["case"] = says["case"] | {"unanswered": []}  # there may be many
     turn = Turn(step, reply, says)
     if step.reply:
         walk.lost.pop(turn.id, None)
@@ -3933,9 +3944,10 @@ def check_policy(
     for place, event in enumerate(events, 1):
         data = event["data"]
         if event["type"] == "debater.registered":
+            policing.check_seat(place, data)
+            data["instructions"] = None  # no more is said of them, and there may be many
             seats.append((place, data))
             by_name[data["id"]] = data
-            policing.check_seat(place, data)
         elif event["type"] == "call.answered":
             seat = by_name.get(data["call"].rpartition(":")[0].split(".", 2)[-1])
             if seat:
@@ -5165,13 +5177,18 @@ class Findings:
     def __init__(self) -> None:
         self.listed: list[Finding] = []
         self.counts: Counter[int] = Counter()
+        self.said: Counter[int] = Counter()  # bytes of the evidence that is listed of each check
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Add findings as they are found."""
         for each in findings:
-            self.counts[each.check] += 1
-            if self.counts[each.check] <= MOST_LISTED:
+            check = each.check
+            self.counts[check] += 1
+            if self.counts[check] <= MOST_LISTED and self.said[check] <= MOST_EVIDENCE:
                 self.listed.append(each)
+                evidence = [each.expected, each.found]
+                said = json.dumps(evidence, ensure_ascii=False, separators=(",", ":"))
+                self.said[check] += len(said.encode(errors="surrogatepass"))
 
 
 def judge(

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 import verify
-from conformance_kit.debates import decided, under
+from conformance_kit.debates import decided, policy_of, under, voting
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
+from conformance_kit.exports import withholding as kept_back
 from conformance_kit.gate import answered
 from conformance_kit.limits import (
     MIB,
@@ -22,7 +23,7 @@ from conformance_kit.limits import (
 )
 from conformance_kit.moderated import attacked, defended, moderating, proposed
 from conformance_kit.policed import JUDGED, held, served
-from conformance_kit.records import derived
+from conformance_kit.records import derived, digest, dump
 from conformance_kit.sources import taken, with_original
 from exporting import APPROVAL, EXPORT, both
 from hansard.record import blob, note
@@ -220,6 +221,96 @@ def test_a_large_report_on_a_large_export(tmp_path):
         _, out, took = peak(tmp_path, *words)
         codes = {row["code"] for row in json.loads(out.splitlines()[-1])["findings"]}
         assert codes == {"1.record", "2.missing", "21.number"}, name
+        assert took <= 512 * MIB, name
+
+
+def lengthened(record, change):
+    """The same record, with other data in the entries of which `change` gives some."""
+    lines = []
+    for line in record.lines:
+        event = json.loads(line)
+        prev = digest(lines[-1]) if lines else event["prev"]
+        lines.append(dump({**event, "data": change(event) or event["data"], "prev": prev}))
+    return replace(record, lines=tuple(lines))
+
+
+def instructed():
+    """A debate of 99 seats under a policy, each with as many instructions as an entry holds."""
+    ids = [f"s{number}" for number in range(1, 100)]
+    record = under(voting("instructed", dict.fromkeys(ids, "a")), policy_of(["* callable any"]))
+    rows = [{"round": number, "text": None} for number in range(1_000_000, 1_034_000)]
+
+    def change(event):
+        registered = event["type"] == "debater.registered"
+        return registered and {**event["data"], "instructions": rows}
+
+    return lengthened(record.until(100), change)
+
+
+def counted_wrong():
+    """A debate whose votes were counted often, each time in an entry that says far too much."""
+    record = voting("counted", {"ann": "a", "ben": "b"}, max_rounds=62)
+    tally = [{"option": "a", "votes": 1}] * 7_000
+    counted = "votes.counted"
+    return lengthened(
+        record, lambda event: event["type"] == counted and {**event["data"], "tally": tally}
+    )
+
+
+def says_nothing_about():
+    """An export without its replies, whose turns leave more unanswered than anybody can say."""
+    positions = [{"id": f"p{n}", "label": f"l{n}", "stance": f"Stance {n}."} for n in range(38)]
+    record = moderating("unanswered", max_rounds=1, positions=positions)
+    numbers = [*range(1_000_000, 1_115_000)]
+
+    def change(event):
+        case = event["data"].get("case")
+        return case and {**event["data"], "case": {**case, "unanswered": numbers}}
+
+    replies = {
+        event["data"]["reply"]["sha256"]
+        for event in record.events
+        if event["type"] == "call.answered"
+    }
+    names = (f"blobs/{name}" for name in replies)
+    return zip_of(kept_back(lengthened(record, change), *names))
+
+
+@pytest.mark.slow
+def test_seats_with_many_instructions_are_verified_and_counted_in_little_memory(tmp_path):
+    record, folder, report = instructed(), tmp_path / "folder", tmp_path / "report"
+    folder.mkdir()
+    (folder / f"{record.event(1)['debate']}.zip").write_bytes(zip_of(export(record)))
+    times = "since {0}\nuntil 2027-01-01T00:00:00.000000Z\nat {0}\n"
+    text = "hansard-report/v1\n" + times.format("2026-01-01T00:00:00.000000Z")
+    report.write_bytes(note.sign(text.encode(), EXPORT))
+    for name, command in VERIFIERS.items():
+        _, out, took = peak(tmp_path, *command, str(folder), "--report", str(report), "--json")
+        said, of_folder = map(json.loads, out.splitlines())
+        assert said["result"]["findings"] == [], name
+        assert "21.unlisted" in {row["code"] for row in of_folder["findings"]}, name
+        assert took <= 512 * MIB, name
+
+
+@pytest.mark.slow
+def test_findings_are_listed_as_far_as_their_evidence_takes_little_memory(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(zip_of(export(counted_wrong())))
+    for name, command in VERIFIERS.items():
+        _, out, took = peak(tmp_path, *command, str(path), "--json")
+        result = json.loads(out)
+        assert [row["code"] for row in result["findings"]] == ["14.tally"] * 6, name
+        assert "(entry 10; 247 more)" in result["checks"][13]["evidence"], name
+        assert took <= 512 * MIB, name
+
+
+@pytest.mark.slow
+def test_turns_that_leave_much_unanswered_are_verified_in_little_memory(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(says_nothing_about())
+    for name, command in VERIFIERS.items():
+        _, out, took = peak(tmp_path, *command, str(path), "--json")
+        assert json.loads(out)["findings"] == [], name
         assert took <= 512 * MIB, name
 
 

@@ -11,7 +11,9 @@ import random
 import pytest
 
 import altering
-from exporting import exported, tool
+from conformance_kit.debates import voting
+from conformance_kit.exports import export, zip_of
+from exporting import both, exported, tool
 from hansard.record import bundle as bundles
 from page.harness import ask
 from support import EVENTFUL, eventful
@@ -48,9 +50,23 @@ def test_all_say_the_same(node, tmp_path, name):
         (tmp_path / f"{number}.zip").write_bytes(bundles.pack(files[-1]))
     questions = [{"export": str(tmp_path / f"{n}.zip"), "trust": None} for n in range(len(files))]
     told = 0
-    for export, said in zip(files, ask(node, questions), strict=True):
-        expected = tool.verify(export, [])
+    for one, said in zip(files, ask(node, questions), strict=True):
+        expected = tool.verify(one, [])
         expected["checks"] = expected["checks"][1:]  # a page sees no container
         assert {key: said.get(key) for key in expected} == expected
         told += expected["level"] is None
     assert told > len(files) / 3
+
+
+def test_all_list_as_many_findings_that_say_much(node, tmp_path):
+    record = voting("counted", {"ann": "a", "ben": "b"}, max_rounds=2)
+    tally, place = [{"option": "a", "votes": 1}] * 24_000, tmp_path / "record.zip"
+    for number in range(1, 5):
+        record = record.data(record.seq("votes.counted", number), tally=tally)
+    place.write_bytes(zip_of(export(record)))
+    (said,) = ask(node, [{"export": str(place), "trust": None}])
+    ours = both(export(record), level=0)
+    assert [row.code for row in ours.findings] == ["14.tally"] * 2
+    assert said["findings"] == [row.model_dump(mode="json") for row in ours.findings]
+    counts = next(row for row in said["checks"] if row["number"] == 14)
+    assert counts == next(row for row in ours.checks if row.number == 14).model_dump(mode="json")

@@ -1,5 +1,5 @@
 "use strict";
-// Votes, scores and cost, counted again; each number is also text, since drawings are for the eye.
+// Votes, scores and cost, counted again; each number is also text: drawings are for the eye.
 
 const share = (part) => `${part * 100}%`;
 const bar = (pieces, mark = null) => s("svg.bar", { "aria-hidden": "true" },

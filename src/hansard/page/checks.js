@@ -27,7 +27,7 @@ function toldOf({ notes, found }) {
 		more > 0 ? ` The entries show ${more} more.` : ""}`;
 }
 
-// The findings of an altered record stand above these; the line on trust speaks of the signature.
+// An altered record's findings stand above these; the line on trust speaks of the signature.
 function exceptions() {
 	const rows = rules(), { checks } = page.result;
 	const open = checks.filter((row) =>

@@ -20,7 +20,7 @@ const finding = (code, seq, expected = null, found = null, { variant, ...values 
 	return { code, seq, message: fill(sentence, { field: defect, ...values }), expected, found };
 };
 
-// ---- SHA-256 (FIPS 180-4): not the browser's, whose promises cost more than the hash of a line
+// ---- SHA-256 (FIPS 180-4): the browser's promises cost more than the hash of a line
 
 const digest = (() => {
 	const fraction = (number) => (number - Math.floor(number)) * 2 ** 32 | 0;

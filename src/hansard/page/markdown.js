@@ -1,5 +1,5 @@
 "use strict";
-// A document's text with its structure, as far as it is Markdown, built of nodes: no HTML, no link.
+// A document's text, its Markdown built of nodes: no HTML, no link.
 // Work is bounded: what is too long or too deep stands as plain text.
 
 const MOST_NODES = 20000, MOST_PIECES = 500, LONGEST_STRUCTURED = 2000, DEEPEST_QUOTE = 3;

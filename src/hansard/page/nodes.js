@@ -1,6 +1,6 @@
 "use strict";
-// What a page is built of: HTML and SVG elements, words of a record, signs, tables. Whatever a
-// record says goes in as text nodes; what could not be seen in it is shown as its code point.
+// What a page is built of: HTML and SVG elements, words of a record, signs, tables. What a record
+// says goes in as text nodes, and what could not be seen as its code point.
 
 // h("p.dim", { id: "x" }, "text", node, [more], null); s does the same for SVG.
 const builder = (space) => (spec, ...children) => {

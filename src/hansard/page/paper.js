@@ -13,7 +13,7 @@ function sheetOf(text) {
 	return sheet;
 }
 
-// Whether this browser draws a foot on every sheet; else the first one says what would stand there.
+// Whether this browser draws a foot on every sheet; else the first one says what it would.
 function drawsFeet() {
 	try {
 		return sheetOf("").cssRules[0].cssText.includes("bottom-left");

@@ -15,7 +15,7 @@ function drawSummary(state) {
 		state !== "altered" && drawSignOff());
 }
 
-// What leads is on the first screen, however long the question is, and however wide its letters.
+// What leads is on the first screen, however long or wide the question is.
 const MOST_ASKED = 300; // characters, marks aside
 function drawQuestion(text) {
 	const brief = text === null || (text.length <= MOST_SAID &&

@@ -1,5 +1,5 @@
 "use strict";
-// The replay: each entry is a mark on its speaker's line; the debate as it stood after any of them.
+// The replay: each entry a mark on its speaker's line; the debate as it stood after any of them.
 
 const LANE = 28, TOP = 20; // pixels: of a speaker's line, and above the first
 

@@ -113,7 +113,7 @@ function drawPrompt(call) {
 }
 
 // The texts that an entry names, as they were written, each once under a name: on paper those that
-// stand nowhere else, on the screen so many at once. A file is saved from its document.
+// stand nowhere else, on the screen so many at once.
 function namedTexts(event) {
 	const named = new Map(Array.from(textsNamed(event.data), ([name, { sha256 }]) => [name + sha256, [name, sha256]]));
 	const rows = [...named.values()], draw = (some) => some.map((row) => namedText(event, ...row));
@@ -201,8 +201,7 @@ const onPage = (cited, holds) => {
 	return place ? fill(WORDING.on_page, { page: place }) : "";
 };
 
-// The address names an entry, a turn by its step, or a document: show and open it, and set the
-// replay to it.
+// The address names an entry, a turn by its step, or a document: open it, and set the replay to it.
 function follow() {
 	const to = decoded(location.hash.slice(1)), step = /^r[0-9]+\./.test(to);
 	const place = /^d[1-9][0-9]{0,3}$/.test(to) && at(to)?.querySelector("details.annexed");

@@ -224,7 +224,7 @@ function lookUp({ documents, levelled: known, texts }, citation, number) {
 }
 
 // The page of a document on which a quote first begins; null where it has none, or not the quote.
-// A page break is white space: the levelled text is its pages, each folded, with a space between.
+// A page break is white space: the levelled text is its pages, folded, with a space between.
 function pageOf({ documents, levelled: known, begins, texts }, { document, quote }) {
 	const { text: { sha256: name }, source } = documents.get(document) ?? { text: {} };
 	if (!source?.pages || !known.has(name)) return null;

@@ -1,13 +1,13 @@
 "use strict";
-// All checks in their order, and the result (§10, §16); and the checks of bytes (§1 to §3, §10):
-// each entry, and the texts and templates that it names. `container.js` has those of an export,
-// `walk.js` those of the walk.
+// All checks in their order, and the result (§10, §16); the checks of entries, texts and templates
+// (§1 to §3, §10). `container.js` has those of an export, `walk.js` those of the walk.
 
 const LARGEST = Number.MAX_SAFE_INTEGER; // of an entry or a reply (§1, §5)
 const DEEPEST = 32; // nested containers
 const LONGEST_LINE = 1048576; // bytes
 const MOST_ENTRIES = 100000;
 const MOST_LISTED = 1000; // findings of a check; the others count all the same
+const MOST_EVIDENCE = 2 ** 20; // bytes of them, past which no more are
 // Bytes of a document, of an original in base64, each of one and of all, and of a reply (§10.2).
 const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
 const [ORIGINAL, ORIGINALS, SAID] = [11184812, 89478488, 16000000];
@@ -46,9 +46,12 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 		if (begins) found.push(checkTemplates(begins, templates, policies));
 		if (policy) found.push((policed = checkPolicy(policy, opened, events, texts)).findings);
 	}
-	const counts = {}, findings = found.flat().filter((row) => {
-		counts[checkOf(row)] = (counts[checkOf(row)] ?? 0) + 1;
-		return counts[checkOf(row)] <= MOST_LISTED;
+	const counts = {}, sizes = {}, findings = found.flat().filter((row) => {
+		const check = checkOf(row);
+		counts[check] = (counts[check] ?? 0) + 1;
+		if (counts[check] > MOST_LISTED || sizes[check] > MOST_EVIDENCE) return false;
+		sizes[check] = (sizes[check] ?? 0) + toBytes(JSON.stringify([row.expected, row.found])).length;
+		return true;
 	});
 	findings.sort((a, b) => a.seq - b.seq || checkOf(a) - checkOf(b) ||
 		(a.code < b.code ? -1 : Number(a.code > b.code)));
@@ -164,7 +167,7 @@ function judge(findings, counts, evidence, signed, gone, policy, people, registe
 	});
 }
 
-// What a check found first, where, and how many more findings it has.
+// What a check found first, where, and how many more.
 function where({ seq, message }, count) {
 	const places = [seq && `entry ${seq}`, count > 1 && `${count - 1} more`].filter(Boolean);
 	return places.length ? `${message} (${places.join("; ")})` : message;
@@ -240,7 +243,7 @@ function readLines(bytes) {
 
 const FIRST = "0".repeat(64); // what the first entry is linked to
 
-// A broken link is reported at the entry before, which no longer has the hash that was recorded.
+// A broken link is reported at the entry before: it no longer has the recorded hash.
 function checkChain({ lines, total, events }) {
 	if (!total) return [finding("5.empty", 0)];
 	const findings = [];

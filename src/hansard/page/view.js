@@ -58,7 +58,7 @@ async function start() {
 	draw();
 }
 
-// A page that was saved after it ran opens with what it said then, by keys that nobody gave now.
+// A page that was saved after it ran opens with what it said then, by keys not given now.
 function forget() {
 	root.dataset.verdict = at("verdict").className = "";
 	at("verdict").textContent = "Checking…";
@@ -110,7 +110,7 @@ function conclusion(state) {
 	return [`${found}. ${acting.head}`, "warn"];
 }
 
-// The state that is waited for: in the bar, and in the root's data once all of it is drawn.
+// The state: in the bar, and in the root's data once all of it is drawn.
 function conclude(state) {
 	const [line, tone] = conclusion(state);
 	at("verdict").className = tone;

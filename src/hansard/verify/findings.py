@@ -6,6 +6,7 @@ checks; a finding's code says which sentence it is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Literal, cast
 
@@ -49,6 +50,13 @@ class Finding(Closed):
     def check(self) -> int:
         """The number of the check that failed."""
         return int(self.code.partition(".")[0])
+
+    @property
+    def size(self) -> int:
+        """How many bytes its evidence has in JSON."""
+        evidence = [self.expected, self.found]
+        said = json.dumps(evidence, ensure_ascii=False, separators=(",", ":"))
+        return len(said.encode(errors="surrogatepass"))
 
 
 def finding(

@@ -50,12 +50,12 @@ def _breaches(reading: Reading, policy: Policy, opened: OpenedData) -> Iterator[
     yield from ((1, breach) for breach in demands.of_opening(policy, opened))
     for seq, event in enumerate(reading.events, 1):
         if event["type"] == "debater.registered":
-            seat = event["data"]
+            found = demands.of_seat(policy, opened, event["data"], hash_of)
+            yield from ((seq, breach) for breach in found)
+            seat: RegisteredData = {**event["data"], "instructions": None}  # there may be many
             seats.append(seat)
             places.append(seq)
             by_id[seat["id"]] = seat
-            found = demands.of_seat(policy, opened, seat, hash_of)
-            yield from ((seq, breach) for breach in found)
         elif event["type"] == "call.answered":
             answer = event["data"]
             asked = by_id.get(answer["call"].rpartition(":")[0].split(".", 2)[-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from hansard import vocabulary
@@ -26,6 +26,7 @@ from hansard.rules.replay import policy_of
 from hansard.rules.review import ReviewState, review_of
 from hansard.rules.state import DebateState, evolve
 from hansard.verify.findings import REPORT, Finding, finding
+from hansard.verify.needed import let_go
 
 # What an entry of each type adds to the numbers; a sum of 0 is not among them.
 _COUNTED: Mapping[str, Callable[[Any], Mapping[str, int]]] = {
@@ -69,10 +70,11 @@ class Part(NamedTuple):
 
 def part_of(bundle: Bundle, trust: Trust, at: str) -> Part:
     """Return what a record that holds counts, its review as it stands at a time."""
-    events = [parse(line) for line in bundle.lines]
-    state = reduce(evolve, events, DebateState())
+    state = DebateState()
+    for event in map(parse, bundle.lines):
+        let_go(evolve(state, event), event)
     review = review_of(state, policy_of(state.opened, bundle.policies), trust, at)
-    numbers = numbers_of(events, review.exceptions)
+    numbers = numbers_of(map(parse, bundle.lines), review.exceptions)
     if state.closed:
         numbers[of_review(review.state)] = 1
     return Part(state.debate, state.opened_at, line_hash(bundle.lines[-1]), numbers)

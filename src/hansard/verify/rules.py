@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hansard.rules.replay import Difference, NotDue, Replay, approved_in
 from hansard.rules.state import DebateState
 from hansard.verify.findings import NOTES, REVIEW, Finding, finding
+from hansard.verify.needed import let_go
 from hansard.verify.reading import Reading
 from hansard.vocabulary import many
 
@@ -76,6 +77,7 @@ def check_rules(reading: Reading) -> Iterator[Finding]:
         reading.walked = seq
         for difference in differences:
             yield _differs(event["type"], seq, difference)
+        let_go(replay.state, event)
     if replay.state.last_answer:
         replay.due()  # reads it: no entry comes after it that would
     _say(reading, replay.state)

@@ -39,6 +39,7 @@ from hansard.verify.reading import Reading
 from hansard.verify.register import is_anchored, place_of
 
 MOST_LISTED = 1000  # findings of a check: a hostile record may have nothing else
+MOST_EVIDENCE = 1 << 20  # bytes of it in JSON, past which no more of them is listed
 
 
 def verify(bundle: Bundle, trust: Trust | None = None) -> Verification:
@@ -68,11 +69,12 @@ def verify_export(
 
 
 def _verify(reading: Reading) -> Verification:
-    findings, counts = list[Finding](), Counter[int]()
+    findings, counts, said = list[Finding](), Counter[int](), Counter[int]()
     for found in (found for step in STEPS for found in step(reading)):
         counts[found.check] += 1
-        if counts[found.check] <= MOST_LISTED:
+        if counts[found.check] <= MOST_LISTED and said[found.check] <= MOST_EVIDENCE:
             findings.append(found)
+            said[found.check] += found.size
     people.look(reading)
     findings.sort(key=lambda found: (found.seq, found.check, found.code))
     place = place_of(reading)
