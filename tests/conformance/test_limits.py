@@ -305,6 +305,15 @@ def test_findings_are_listed_as_far_as_their_evidence_takes_little_memory(tmp_pa
 
 
 @pytest.mark.slow
+def test_a_record_of_very_many_values_is_replayed_and_not_shown_in_little_memory(tmp_path):
+    path = tmp_path / "record.zip"
+    path.write_bytes(zip_of(export(instructed())))
+    for command, code in {"show": 2, "status": 2, "report": 2, "replay": 0}.items():
+        ended, _, took = peak(tmp_path, "-m", "hansard", command, str(path))
+        assert (ended, took <= 512 * MIB) == (code, True), command
+
+
+@pytest.mark.slow
 def test_turns_that_leave_much_unanswered_are_verified_in_little_memory(tmp_path):
     path = tmp_path / "record.zip"
     path.write_bytes(says_nothing_about())

@@ -202,10 +202,10 @@ def _row(store: Store, debate: str) -> Row:
     found = _standing(store, debate, None)
     if isinstance(found, str):
         return Row(debate=debate, state=found)
-    (record, result), events = found, facts(found[0])
-    whole = not result.reviewed.erased or any(erasable(events, record.text))
-    numbers = json.dumps(numbers_of(events, result.reviewed.exceptions))
-    opened: Any = events[0]["data"]
+    record, result = found
+    whole = not result.reviewed.erased or any(erasable([*facts(record)], record.text))
+    numbers = json.dumps(numbers_of(facts(record), result.reviewed.exceptions))
+    opened: Any = next(facts(record))["data"]
     more = {"head": record.head, "numbers": numbers, "policy": opened.get("policy")}
     return replace(row(result), texts=whole, **more)
 

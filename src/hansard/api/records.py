@@ -109,13 +109,11 @@ class Record:
 
     def result_within(self, memory: Memory) -> DebateResult:
         """Return the `result`, in this memory, of which other records may have taken some."""
-        import orjson
-
         from hansard.report.view import build
 
         self._hold(debated=True)
-        events = map(orjson.loads, self.bundle.lines)  # one by one: all of them take much memory
-        return build(events, memory.of(self.text), self._reader())
+        memory.hold(self.bundle.lines)
+        return build(facts(self), memory.of(self.text), self._reader())
 
     def gate(self) -> GateRecord | None:
         """Return what the gate answered, of a record of its own; None for that of a debate.
@@ -126,7 +124,9 @@ class Record:
         from hansard.report.size import Memory
 
         self._hold()
-        return build(facts(self), Memory().of(self.text), self._reader())
+        memory = Memory()
+        memory.hold(self.bundle.lines)
+        return build(facts(self), memory.of(self.text), self._reader())
 
     def standing(self) -> DebateResult | GateRecord:
         """Return what `gate` returns, or else the `result`; raises what they raise."""
@@ -203,14 +203,16 @@ class Record:
         """
         from hansard.report.gated import refuse
         from hansard.report.replayed import replay
+        from hansard.rules.events import parse
         from hansard.rules.looks import require
 
         require(int, until=until)
         require(bool, unverified=unverified)
         if not unverified:
             self._hold()
-        refuse(self.events)
-        return replay(self.events, self.text, self._approved(), until)
+        lines = self.bundle.lines
+        refuse(map(parse, lines))
+        return replay(map(parse, lines), len(lines), self.text, self._approved(), until)
 
     def export(self, signer: Signer, withhold: Mapping[str, str] | None = None) -> bytes:
         """Return the record as one zip, its manifest signed by `signer`.
@@ -231,7 +233,7 @@ class Record:
         from hansard.record.bundle import MAX_EXPORT
 
         self._hold()
-        left = withheld(self.events, self.bundle.blobs, withhold or {})
+        left = withheld(self.events, self.bundle.blobs, withhold) if withhold else {}
         data = export(self.bundle, signer, left)
         if len(data) > MAX_EXPORT:
             said = f"the export of {self.debate} has more than {MAX_EXPORT:,} bytes"
@@ -290,7 +292,7 @@ class Record:
 
         self.verification.require_ok(f"debate {self.debate[:8]}")
         if debated:
-            refuse(self.events)
+            refuse(facts(self))
 
     def _approved(self) -> Approved | None:
         """Return the template hashes that the record's policy approves; None without one."""
@@ -300,15 +302,16 @@ class Record:
         return approved_by(opened, self.bundle.policies) if opened else None
 
 
-def facts(record: Record) -> list[Event]:
-    """Return the events of a record that holds, as its verification has read every entry.
+def facts(record: Record) -> Iterator[Event]:
+    """Yield the events of a record that holds, as its verification has read every entry.
 
     They cost a fraction of `events`. What is shown by their order takes those: here the fields
-    of an entry stand by name, and not as FORMAT.md lists them.
+    of an entry stand by name, and not as FORMAT.md lists them. They come one by one, since an
+    entry takes many times its bytes.
     """
     import orjson
 
-    return [orjson.loads(line) for line in record.bundle.lines]
+    return map(orjson.loads, record.bundle.lines)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, reduce
 from typing import Literal
 
@@ -42,12 +42,13 @@ class GateRecord(GateAnswer):
     released: Literal[False] = Field(default=False, description="Nothing was decided")
 
 
-def build(events: Sequence[Event], text_of: TextOf, reader: Reader) -> GateRecord | None:
+def build(events: Iterable[Event], text_of: TextOf, reader: Reader) -> GateRecord | None:
     """Fold the events of a record that holds into what is shown of it; None of a debate's."""
-    first = events[0]
+    left = iter(events)
+    first = next(left)
     if first["type"] != "gate.answered":
         return None
-    state, data = reduce(evolve, events, DebateState()), first["data"]
+    state, data = reduce(evolve, left, evolve(DebateState(), first)), first["data"]
     text_of = cache(text_of)  # people may say the same a thousand times
 
     def text(blob: Blob | None) -> str | None:
@@ -72,10 +73,11 @@ def build(events: Sequence[Event], text_of: TextOf, reader: Reader) -> GateRecor
     )
 
 
-def refuse(events: Sequence[Event]) -> None:
+def refuse(events: Iterable[Event]) -> None:
     """Raise UsageError `record.gate` for the events of such a record: nothing was debated."""
-    if events and events[0]["type"] == "gate.answered":
-        short = events[0]["debate"][:8]
+    first = next(iter(events), None)
+    if first and first["type"] == "gate.answered":
+        short = first["debate"][:8]
         raise UsageError("record.gate", fill(vocabulary.words("gated")["refused"], debate=short))
 
 

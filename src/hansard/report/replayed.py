@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from hansard.errors import UsageError
 from hansard.record.policy import Approved
@@ -11,6 +12,7 @@ from hansard.report.standing import Standing, due_next, standing
 from hansard.rules.events import Event
 from hansard.rules.prompts import TextOf
 from hansard.rules.replay import Difference, NotDue, Replay
+from hansard.verify.needed import let_go
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +47,26 @@ class Replayed:
 
 
 def replay(
-    events: Sequence[Event],
+    events: Iterable[Event],
+    entries: int,
     text_of: TextOf,
     approved: Approved | None = None,
     until: int | None = None,
 ) -> Replayed:
-    """Run the rules again on `events`, up to the entry `until`.
+    """Run the rules again on so many `events`, each read once, up to the entry `until`.
 
     `text_of` and `approved` are those of `rules.replay.Replay`. Raises UsageError
     `replay.until` for an entry that there is not.
     """
-    if until is not None and not 0 < until <= len(events):
-        raise UsageError("replay.until", f"the record has {len(events)} entries, not {until}")
-    walked, asked = Replay(text_of, approved), events[:until]
-    differing = tuple(_walk(walked, asked))
+    if until is not None and not 0 < until <= entries:
+        raise UsageError("replay.until", f"the record has {entries} entries, not {until}")
+    walked, asked = Replay(text_of, approved), until or entries
+    differing = tuple(_walk(walked, islice(events, asked)))
     state = walked.state
-    whole = state.seq == len(asked)
+    whole = state.seq == asked
     return Replayed(
-        entries=len(asked),
-        same=len(asked) - len(differing) if whole else state.seq,
+        entries=asked,
+        same=asked - len(differing) if whole else state.seq,
         differing=differing,
         standing=standing(state, text_of) if state.opened else None,
         due=due_next(walked.due()) if state.seated else "the seats and documents of the opening",
@@ -77,5 +80,6 @@ def _walk(walked: Replay, events: Iterable[Event]) -> Iterable[Differing]:
         except NotDue as error:
             yield Differing(seq, event["type"], due=error.due)
             return
+        let_go(walked.state, event)
         if found:
             yield Differing(seq, event["type"], fields=tuple(found))

@@ -7,7 +7,7 @@ its widest one takes, so that a single emoji makes a text four times as large.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from sys import getsizeof
 
@@ -18,6 +18,7 @@ from hansard.rules.prompts import TextOf
 
 MOST = 1 << 28  # characters: twice what an export has at most
 MOST_HELD = 5 << 25  # bytes of memory, of texts: all that an export holds where none is wide
+MOST_VALUES = 4_000_000  # in entries: read, a short one takes up to 200 bytes
 _WIDE = re.compile(r"\\u[dD][89abAB]")  # in JSON, half a character that takes four bytes
 
 
@@ -62,11 +63,22 @@ def require_room(found: object, what: str = "report") -> None:
 class Memory:
     """What is left of the memory that texts may take which are shown together: 160 MiB.
 
-    What is read of a text as JSON is held beside it, and takes as much again.
+    What is read of a text as JSON is held beside it, and takes as much again. Entries take some
+    beside it: by how many values they have, since a hostile one may hold nothing but short ones.
     """
 
     def __init__(self) -> None:
-        self._left = MOST_HELD
+        self._left, self._values = MOST_HELD, MOST_VALUES
+
+    def hold(self, lines: Iterable[bytes]) -> None:
+        """Take what the entries of a record need; raises DataError `report.size` beyond."""
+        self._values -= sum(line.count(b",") for line in lines)
+        if self._values < 0:
+            raise DataError(
+                "report.size",
+                f"the entries to be shown have more than {MOST_VALUES:,} values; "
+                "`hansard verify` checks their record, and its export holds them",
+            )
 
     def of(self, text_of: TextOf) -> TextOf:
         """Return `text_of`, by which each text is read once and kept while there is room.

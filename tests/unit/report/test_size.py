@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import hansard
 from hansard.cli.console import document
 from hansard.errors import DataError
 from hansard.record import blob
@@ -96,6 +97,34 @@ def test_each_text_is_read_once():
     kept = Memory().of(asked.append)
     assert [kept(name) for name in "aab"] == [None] * 3
     assert asked == ["a", "b"]
+
+
+def test_entries_have_as_many_values_as_there_is_room_for_together(monkeypatch):
+    monkeypatch.setattr(size, "MOST_VALUES", 5)
+    memory = Memory()
+    memory.hold([b"[1,2,3]", b"{}"])
+    memory.hold([b'{"a":1,"b":[1,2,3]}'])
+    with pytest.raises(DataError, match="more than 5 values") as caught:
+        memory.hold([b"[1,2]"])
+    assert caught.value.code == "report.size"
+    assert "\n" not in str(caught.value)
+
+
+def test_a_record_of_too_many_values_is_replayed_and_exported_but_not_shown(monkeypatch, tmp_path):
+    spec = {"question": "Why?", "format": "panel", "agents": 2, "model": "python:seat"}
+    with hansard.open_store("sqlite:///:memory:") as store:
+        given = {"models": {"seat": lambda _: "Because."}, "store": store}
+        record = hansard.read_record(store, hansard.run_sync(spec, **given).debate)
+    values = sum(line.count(b",") for line in record.bundle.lines)
+    monkeypatch.setattr(size, "MOST_VALUES", values)
+    assert record.standing().status == "complete"
+    monkeypatch.setattr(size, "MOST_VALUES", values - 1)
+    for show in (record.result, record.gate, record.dossier):
+        with pytest.raises(DataError) as caught:
+            show()
+        assert caught.value.code == "report.size"
+    assert record.replay().differing == ()
+    assert record.export(hansard.open_keyring(tmp_path).signer("export"))
 
 
 def test_a_document_comes_in_pieces_that_are_the_whole():
