@@ -66,6 +66,7 @@ import tempfile
 import weakref
 import zlib
 from abc import ABC, abstractmethod
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
@@ -971,15 +972,13 @@ def integer(lowest: int, highest: int = LARGEST) -> Callable[[Json], bool]:
     return lambda value: type(value) is int and lowest <= value <= highest
 
 
+FINDINGS = ("verified", "no_such_document", "not_yet_visible", "not_found")  # of citations
 CASE = form(
     "arguments:count rating:ten|null",
     unanswered=["positive"],
-    citations=[form(
-        "argument:positive citation:positive "
-        "finding:verified|no_such_document|not_yet_visible|not_found"
-    )],
+    citations=[form(f"argument:positive citation:positive finding:{'|'.join(FINDINGS)}")],
     struck=["positive"],
-)  # fmt: skip
+)
 CUT = form(
     "ceiling:calls|tokens|cost|seconds|entries|operator limit:positive|null "
     "spent:count|null reserved:count|null by:blob|null reason:blob|null"
@@ -2146,10 +2145,24 @@ def take_forfeit(walk: Walk, data: Json) -> None:
     end_turn(walk, step, None, {})
 
 
+class Citations:
+    """Citations in order, each in the 17 bytes of its two numbers and its finding."""
+
+    def __init__(self, rows: list[Json]) -> None:
+        self.arguments = array("q", (row["argument"] for row in rows))
+        self.places = array("q", (row["citation"] for row in rows))
+        self.findings = bytes(FINDINGS.index(row["finding"]) for row in rows)
+
+    def __iter__(self) -> Iterator[Json]:
+        rows = zip(self.arguments, self.places, self.findings, strict=True)
+        for argument, place, finding in rows:
+            yield {"argument": argument, "citation": place, "finding": FINDINGS[finding]}
+
+
 def end_turn(walk: Walk, step: Step, reply: Reply | None, says: Json) -> None:
     """Go on to the next turn; nothing rests on what a rebuttal says nothing about."""
-    if says.get("case"):
-        says["case"] = says["case"] | {"unanswered": []}  # there may be many
+    if case := says.get("case"):  # of either there may be many
+        says["case"] = case | {"unanswered": [], "citations": Citations(case["citations"])}
     turn = Turn(step, reply, says)
     if step.reply:
         walk.lost.pop(turn.id, None)
@@ -2406,13 +2419,15 @@ class Transcript:
     def citations(self, number: int) -> str:
         """Return what the moderator is told of the citations of a round."""
         rows = [
-            f"{self.format.title(turn)}, argument {item['argument']}, "
-            f"citation {item['citation']}: {item['finding']}"
+            "; ".join(
+                f"{self.format.title(turn)}, argument {item['argument']}, "
+                f"citation {item['citation']}: {item['finding']}"
+                for item in turn.case["citations"]
+            )
             for turn in self.turns
             if turn.step.round == number and turn.case
-            for item in turn.case["citations"]
         ]
-        return "; ".join(rows) or "there are none"
+        return "; ".join(filter(None, rows)) or "there are none"
 
     def prompt(self, step: Step) -> str:
         """Return the digest of the prompt of a call for `step`, whose tools have come back."""

@@ -253,12 +253,23 @@ class Prompter:
         return [_title(self._hashes["block"], label), quoted(text)]
 
 
-# The same few titles and instructions come again in every debate that is verified.
+# The same few titles and instructions come again in every debate that is verified. A moderator's
+# may tell of as many citations as a record holds: it is not kept for the next record.
+_LONGEST_KEPT = 10_000  # characters
+
+
 @lru_cache(maxsize=4096)
 def _title(digest: str, label: str) -> Part:
     return template(digest, label=label)
 
 
-@lru_cache(maxsize=4096)
 def _filled(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
+    kept = sum(len(value) for _, value in values) <= _LONGEST_KEPT
+    return (_kept if kept else _fill)(digest, values)
+
+
+def _fill(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
     return template(digest, **dict(values))
+
+
+_kept = lru_cache(maxsize=4096)(_fill)

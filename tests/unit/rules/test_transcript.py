@@ -6,6 +6,8 @@ from hashlib import sha256
 import pytest
 import rfc8785
 
+from hansard.rules import transcript
+from hansard.rules.prompts import template
 from hansard.rules.state import DebateState, evolve
 from hansard.rules.steps import place_of
 from hansard.rules.transcript import Prompter, hash_of, instructions_of
@@ -197,3 +199,10 @@ def test_a_row_of_instructions_holds_from_its_round_until_the_next(round_, told)
     rows = [{"round": 1, "text": "one"}, {"round": 3, "text": None}]
     assert instructions_of(opened, {"instructions": rows}, round_) == told
     assert instructions_of(opened, {"instructions": None}, round_) == "of the opening"
+
+
+def test_what_is_told_of_very_many_citations_is_not_kept_for_the_next_record():
+    few, many = ((("citations", "x" * number),) for number in (10_000, 10_001))
+    assert transcript._filled("0" * 64, few) is transcript._filled("0" * 64, few)
+    assert transcript._filled("0" * 64, many) is not transcript._filled("0" * 64, many)
+    assert transcript._filled("0" * 64, many) == template("0" * 64, citations="x" * 10_001)

@@ -35,13 +35,16 @@ def values(state: DebateState, step: Step | None) -> dict[str, str]:
 
 def _told(state: DebateState, round_: int) -> str:
     """Say what came of the round's citations, argument by argument."""
-    rows = []
-    for turn in state.of_round(round_):
-        case = turn.case
-        for row in case["citations"] if case else ():
-            place = f"{label(state, turn)[0]}, argument {row['argument']}"
-            rows.append(f"{place}, citation {row['citation']}: {row['finding']}")
-    return "; ".join(rows) or "there are none"
+    told = (_told_of(state, turn) for turn in state.of_round(round_))  # a turn may have very many
+    return "; ".join(filter(None, told)) or "there are none"
+
+
+def _told_of(state: DebateState, turn: Turn) -> str:
+    title = label(state, turn)[0]
+    return "; ".join(
+        f"{title}, argument {row['argument']}, citation {row['citation']}: {row['finding']}"
+        for row in (turn.case["citations"] if turn.case else ())
+    )
 
 
 def label(state: DebateState, turn: Turn) -> tuple[str, bool]:
