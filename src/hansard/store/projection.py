@@ -213,8 +213,8 @@ class Projection:
         """Let every row be made anew; until then it stands, so that no list lacks it meanwhile.
 
         What finds words is made anew at once: it may be damaged. So is a table that is missing.
-        `behind` begins with place 1: no database of ours gives another, and whoever moves entries
-        before it would keep the row that they wrote. Such rows go, and are `missing`.
+        `behind` reads from place 1 on, the first that a database gives. If somebody moved entries
+        before it, the row that they wrote would stay: so it is deleted, and `missing` has it made.
         """
         tables = self._tables
         first = (
