@@ -2283,9 +2283,43 @@ def filled(protocol: str, roles: str) -> dict[str, str]:
     return dict(item.split(":") for item in text.split())
 
 
+class Told:
+    """What a moderator is told of citations, a piece for each turn: there may be very many."""
+
+    def __init__(self, cited: list[tuple[str, Citations]]) -> None:
+        self.cited = cited  # under the titles of their turns
+
+    def __iter__(self) -> Iterator[str]:
+        before = ""
+        for title, rows in self.cited:
+            told = "; ".join(
+                f"{title}, argument {row['argument']}, citation {row['citation']}: {row['finding']}"
+                for row in rows
+            )
+            if told:
+                yield before + told
+                before = "; "
+        if not before:
+            yield "there are none"
+
+
 def hashed(parts: Iterable[Json]) -> list[bytes]:
     """Return the hashes of the parts of a recipe."""
-    return [hashlib.sha256(canonical(part)).digest() for part in parts]
+    return [hash_of(part) for part in parts]
+
+
+def hash_of(part: Json) -> bytes:
+    """Return the hash of a part; what is told of citations is written piece by piece."""
+    told = part.get("values", {}).get("citations")
+    if told is None:
+        return hashlib.sha256(canonical(part)).digest()
+    values = part["values"] | {"citations": ""}
+    before, _, after = canonical(part | {"values": values}).partition(b'""')  # the first value
+    whole = hashlib.sha256(before + b'"')
+    for piece in told:
+        whole.update(piece.encode())
+    whole.update(b'"' + after)
+    return whole.digest()
 
 
 def fold(digest: bytes, hashes: Iterable[bytes]) -> bytes:
@@ -2416,18 +2450,10 @@ class Transcript:
             values |= {"decision": decision["decision"], "rule": decision["rule"]}
         return self.template(self.format.template(seat["role"]), **values)
 
-    def citations(self, number: int) -> str:
+    def citations(self, number: int) -> Told:
         """Return what the moderator is told of the citations of a round."""
-        rows = [
-            "; ".join(
-                f"{self.format.title(turn)}, argument {item['argument']}, "
-                f"citation {item['citation']}: {item['finding']}"
-                for item in turn.case["citations"]
-            )
-            for turn in self.turns
-            if turn.step.round == number and turn.case
-        ]
-        return "; ".join(filter(None, rows)) or "there are none"
+        turns = [turn for turn in self.turns if turn.step.round == number and turn.case]
+        return Told([(self.format.title(turn), turn.case["citations"]) for turn in turns])
 
     def prompt(self, step: Step) -> str:
         """Return the digest of the prompt of a call for `step`, whose tools have come back."""

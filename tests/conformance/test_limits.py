@@ -257,15 +257,23 @@ def counted_wrong():
     )
 
 
-def says_nothing_about():
-    """An export without its replies, whose turns leave more unanswered than anybody can say."""
+UNANSWERED = {"unanswered": [*range(1_000_000, 1_115_000)]}
+CITED = {
+    "citations": [
+        {"argument": 1_000_000 + number, "citation": 1_000_000 + number, "finding": "verified"}
+        for number in range(15_000)
+    ]
+}
+
+
+def says_of_its_turns(more):
+    """An export without its replies, each of whose turns says that much more of its case."""
     positions = [{"id": f"p{n}", "label": f"l{n}", "stance": f"Stance {n}."} for n in range(38)]
     record = moderating("unanswered", max_rounds=1, positions=positions)
-    numbers = [*range(1_000_000, 1_115_000)]
 
     def change(event):
         case = event["data"].get("case")
-        return case and {**event["data"], "case": {**case, "unanswered": numbers}}
+        return case and {**event["data"], "case": {**case, **more}}
 
     replies = {
         event["data"]["reply"]["sha256"]
@@ -314,12 +322,15 @@ def test_a_record_of_very_many_values_is_replayed_and_not_shown_in_little_memory
 
 
 @pytest.mark.slow
-def test_turns_that_leave_much_unanswered_are_verified_in_little_memory(tmp_path):
+@pytest.mark.parametrize(
+    ("more", "codes"), [(UNANSWERED, set()), (CITED, {"11.prompt"})], ids=["unanswered", "cited"]
+)
+def test_turns_without_replies_that_say_much_are_verified_in_little_memory(tmp_path, more, codes):
     path = tmp_path / "record.zip"
-    path.write_bytes(says_nothing_about())
+    path.write_bytes(says_of_its_turns(more))
     for name, command in VERIFIERS.items():
         _, out, took = peak(tmp_path, *command, str(path), "--json")
-        assert json.loads(out)["findings"] == [], name
+        assert {row["code"] for row in json.loads(out)["findings"]} == codes, name
         assert took <= 512 * MIB, name
 
 

@@ -21,6 +21,7 @@ from hansard.rules import replies
 from hansard.rules.fields import Blob
 
 TextOf = Callable[[str], str | None]  # a blob's text by its name; None where it is gone
+Value = str | Iterable[str]  # filled into a template; what may be very long comes in pieces
 
 START = b"\0" * 32
 PAGE_BREAK = "\f"  # between the pages of a document's text: a line begins after it
@@ -58,9 +59,20 @@ def role(name: str) -> Part:
     return _part({"role": name})
 
 
-def template(digest: str, **values: str) -> Part:
+def template(digest: str, **values: Value) -> Part:
     """Fill the template with that hash; values are clear parameters, never texts."""
-    return _part({"template": digest, "values": values})
+    hashed = sha256(dump({"template": digest})[:-1] + b',"values":{')
+    for number, name in enumerate(sorted(values)):
+        hashed.update(b'%s"%s":"' % (b"," if number else b"", name.encode()))
+        for piece in _pieces(values[name]):
+            hashed.update(dump(piece)[1:-1])
+        hashed.update(b'"')
+    hashed.update(b"}}")
+    return Part({"template": digest, "values": values}, hashed.digest())
+
+
+def _pieces(value: Value) -> Iterable[str]:
+    return (value,) if isinstance(value, str) else value
 
 
 def quoted(blob: Blob) -> Part:
@@ -300,7 +312,8 @@ class Renderer:
         if "role" in content:
             return ""
         if "template" in content:
-            return fill(self._templates[content["template"]].decode(), content["values"])
+            values = {name: "".join(_pieces(each)) for name, each in content["values"].items()}
+            return fill(self._templates[content["template"]].decode(), values)
         if part.digest not in self._shown:
             self._shown[part.digest] = self._view(content)
         return self._shown[part.digest]

@@ -15,7 +15,7 @@ digest of the transcript, which is folded on its own.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -28,6 +28,7 @@ from hansard.rules.prompts import (
     Prompt,
     Recipe,
     RoleFirst,
+    Value,
     fold,
     plain,
     points,
@@ -142,7 +143,7 @@ class Prompter:
         digest = fold(begun.digest, rest).hex()
         return Prompt(begun.told, begun.length, [*begun.tools, *rest], digest, begun.repeats)
 
-    def _opening(self, values: dict[str, str]) -> Iterator[Part]:
+    def _opening(self, values: Mapping[str, Value]) -> Iterator[Part]:
         """Yield what stands before the evidence: protocol, question, stances."""
         yield role("system")
         yield template(self._hashes["protocol"], **values)
@@ -211,7 +212,7 @@ class Prompter:
         if name == "synthesizer" and state.decision:
             yield from self._synthesis(state.decision)
         else:
-            yield _filled(self._hashes[name], tuple(self._rules.values(state, step).items()))
+            yield _filled(self._hashes[name], self._rules.values(state, step))
 
     def _once_more(self, step: Step) -> Iterator[Part]:
         """Yield why the step is tried once more, where a reply was sent back or did not count."""
@@ -221,16 +222,16 @@ class Prompter:
         if pending.sent_back:
             critique, back = pending.sent_back
             yield from self._block("your critique that was sent back", critique["reply"])
-            told = (("code", back["code"]), ("rating", str(back["rating"])))
+            told = {"code": back["code"], "rating": str(back["rating"])}
             yield _filled(self._hashes["critic_again"], told)
         if pending.rejection:
             why = pending.rejection
-            rows = (
-                ("code", why["code"]),
-                ("keyword", why["keyword"] or "none"),
-                ("member", why["member"] or "the reply"),
-            )
-            yield _filled(self._hashes["again"], rows)
+            told = {
+                "code": why["code"],
+                "keyword": why["keyword"] or "none",
+                "member": why["member"] or "the reply",
+            }
+            yield _filled(self._hashes["again"], told)
 
     def _builtin(self, seat: RegisteredData) -> Iterator[Part]:
         """Yield what the user gives to seats that no function fills, whatever the round.
@@ -245,7 +246,7 @@ class Prompter:
 
     def _synthesis(self, decision: DecisionData) -> Iterator[Part]:
         """Yield the synthesizer's instruction, and the schema of what is wanted."""
-        values = (("decision", decision["decision"]), ("rule", decision["rule"]))
+        values = {"decision": decision["decision"], "rule": decision["rule"]}
         yield _filled(self._hashes["synthesizer"], values)
         yield template(hash_of(self._state.spec["schemas"], "synthesizer"))
 
@@ -253,9 +254,7 @@ class Prompter:
         return [_title(self._hashes["block"], label), quoted(text)]
 
 
-# The same few titles and instructions come again in every debate that is verified. A moderator's
-# may tell of as many citations as a record holds: it is not kept for the next record.
-_LONGEST_KEPT = 10_000  # characters
+# The same few titles and instructions come again in every debate that is verified.
 
 
 @lru_cache(maxsize=4096)
@@ -263,13 +262,12 @@ def _title(digest: str, label: str) -> Part:
     return template(digest, label=label)
 
 
-def _filled(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
-    kept = sum(len(value) for _, value in values) <= _LONGEST_KEPT
-    return (_kept if kept else _fill)(digest, values)
+def _filled(digest: str, values: Mapping[str, Value]) -> Part:
+    """Return an instruction; one with a value in pieces may be very long, and is not kept."""
+    short = tuple((name, value) for name, value in values.items() if isinstance(value, str))
+    return _kept(digest, short) if len(short) == len(values) else template(digest, **values)
 
 
-def _fill(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
+@lru_cache(maxsize=4096)
+def _kept(digest: str, values: tuple[tuple[str, str], ...]) -> Part:
     return template(digest, **dict(values))
-
-
-_kept = lru_cache(maxsize=4096)(_fill)

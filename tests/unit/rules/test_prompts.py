@@ -128,6 +128,25 @@ def test_the_digest_folds_part_by_part():
     assert prompt_of(Recipe(), parts).digest == expected.hex()
 
 
+@given(st.dictionaries(st.sampled_from("abc"), st.lists(st.text(), max_size=3)))
+def test_a_value_in_pieces_is_hashed_and_filled_in_as_one(values):
+    joined = {name: "".join(pieces) for name, pieces in values.items()}
+    inside, whole = template(HASH, **values), template(HASH, **joined)
+    assert inside.digest == whole.digest == hashed(rfc8785.dumps(whole.content))
+    templates = {HASH: b"{{a}}{{b}}{{c}}"}
+    shown = [
+        Renderer(templates, str).messages(prompt_of(recipe(), [part]))[-1].text
+        for part in (inside, whole)
+    ]
+    assert shown[0] == shown[1]
+
+
+def test_what_a_moderator_is_told_of_many_citations_is_hashed_in_little_memory():
+    pieces = ["x" * 1_000_000] * 50
+    _, took = traced(lambda: template(HASH, citations=pieces))
+    assert took < 10_000_000
+
+
 def test_order_and_every_value_change_the_digest():
     one, two = template("ab" * 32, label="one"), template("ab" * 32, label="two")
     digests = [fold(START, parts) for parts in ([one], [two], [one, two], [two, one])]

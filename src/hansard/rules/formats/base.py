@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from hansard.rules.data import RegisteredData
 from hansard.rules.events import Fact
 from hansard.rules.fields import Rejection
-from hansard.rules.prompts import TextOf
+from hansard.rules.prompts import TextOf, Value
 from hansard.rules.replies import JSON, Schema
 from hansard.rules.similarity import Measured
 from hansard.rules.spec_base import BaseSpec
@@ -152,7 +152,7 @@ class Format(Generic[T]):
     admits: Callable[[DebateState, Step, Mapping[str, Any]], bool]
     may_send_back: Callable[[DebateState, Step, NotCounted], bool] = never
     template: Callable[[DebateState, Step], str]
-    values: Callable[[DebateState, Step | None], dict[str, str]]
+    values: Callable[[DebateState, Step | None], Mapping[str, Value]]
     label: Callable[[DebateState, Turn], tuple[str, bool]]
     retold: Callable[[DebateState, Step], list[tuple[str, Turn]] | None] = as_told
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hansard.rules.fields import Citation
 from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.formats.moderated.spec import SIDES, TEMPLATES
+from hansard.rules.prompts import Value
 from hansard.rules.state import DebateState, Step, Turn
 
 
@@ -14,7 +19,30 @@ def template(state: DebateState, step: Step) -> str:
     return "moderator_ranking" if ranks else role
 
 
-def values(state: DebateState, step: Step | None) -> dict[str, str]:
+@dataclass(frozen=True)
+class _Told:
+    """What came of a round's citations, argument by argument: a piece for each turn.
+
+    Any number may be listed by a turn whose reply is withheld.
+    """
+
+    cited: Sequence[tuple[str, Iterable[Citation]]]  # under the titles of their turns
+
+    def __iter__(self) -> Iterator[str]:
+        before = ""
+        for title, citations in self.cited:
+            told = "; ".join(
+                f"{title}, argument {row['argument']}, citation {row['citation']}: {row['finding']}"
+                for row in citations
+            )
+            if told:
+                yield before + told
+                before = "; "
+        if not before:
+            yield "there are none"
+
+
+def values(state: DebateState, step: Step | None) -> dict[str, Value]:
     """Return what is filled into the speaker's instruction; nothing into the protocol."""
     if step is None:
         return {}
@@ -24,27 +52,16 @@ def values(state: DebateState, step: Step | None) -> dict[str, str]:
         seat = step.speaker if role == "proposer" else target_of(state, step.phase)
         stance = state.seats[seat]["stance"]
         position = stance["label"] if stance else position
-    known = {
-        "citations": _told(state, step.round) if "citations" in TEMPLATES[role] else "",
+    known: dict[str, Value] = {
         "position": position,
         "positions": ", ".join(terms_of(state)["positions"]),
         "round": str(step.round),
     }
+    if "citations" in TEMPLATES[role]:
+        turns = state.of_round(step.round)
+        cited = [(label(state, row)[0], row.case["citations"]) for row in turns if row.case]
+        known["citations"] = _Told(cited)
     return {name: known[name] for name in TEMPLATES[role]}
-
-
-def _told(state: DebateState, round_: int) -> str:
-    """Say what came of the round's citations, argument by argument."""
-    told = (_told_of(state, turn) for turn in state.of_round(round_))  # a turn may have very many
-    return "; ".join(filter(None, told)) or "there are none"
-
-
-def _told_of(state: DebateState, turn: Turn) -> str:
-    title = label(state, turn)[0]
-    return "; ".join(
-        f"{title}, argument {row['argument']}, citation {row['citation']}: {row['finding']}"
-        for row in (turn.case["citations"] if turn.case else ())
-    )
 
 
 def label(state: DebateState, turn: Turn) -> tuple[str, bool]:
