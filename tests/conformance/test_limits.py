@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import verify
-from conformance_kit.debates import decided, policy_of, under, voting
+from conformance_kit.debates import decided, under
 from conformance_kit.exports import ABOUT, export, files_of, seal, zip_of
-from conformance_kit.exports import withholding as kept_back
 from conformance_kit.gate import answered
 from conformance_kit.limits import (
     MIB,
@@ -23,8 +22,9 @@ from conformance_kit.limits import (
 )
 from conformance_kit.moderated import attacked, defended, moderating, proposed
 from conformance_kit.policed import JUDGED, held, served
-from conformance_kit.records import derived, digest, dump
+from conformance_kit.records import derived
 from conformance_kit.sources import taken, with_original
+from costly import CITED, UNANSWERED, counted_wrong, instructed, says_of_its_turns
 from exporting import APPROVAL, EXPORT, both
 from hansard.record import blob, note
 from hansard.record.bundle import MAX_EXPORT
@@ -222,66 +222,6 @@ def test_a_large_report_on_a_large_export(tmp_path):
         codes = {row["code"] for row in json.loads(out.splitlines()[-1])["findings"]}
         assert codes == {"1.record", "2.missing", "21.number"}, name
         assert took <= 512 * MIB, name
-
-
-def lengthened(record, change):
-    """The same record, with other data in the entries of which `change` gives some."""
-    lines = []
-    for line in record.lines:
-        event = json.loads(line)
-        prev = digest(lines[-1]) if lines else event["prev"]
-        lines.append(dump({**event, "data": change(event) or event["data"], "prev": prev}))
-    return replace(record, lines=tuple(lines))
-
-
-def instructed():
-    """A debate of 99 seats under a policy, each with as many instructions as an entry holds."""
-    ids = [f"s{number}" for number in range(1, 100)]
-    record = under(voting("instructed", dict.fromkeys(ids, "a")), policy_of(["* callable any"]))
-    rows = [{"round": number, "text": None} for number in range(1_000_000, 1_034_000)]
-
-    def change(event):
-        registered = event["type"] == "debater.registered"
-        return registered and {**event["data"], "instructions": rows}
-
-    return lengthened(record.until(100), change)
-
-
-def counted_wrong():
-    """A debate whose votes were counted often, each time in an entry that says far too much."""
-    record = voting("counted", {"ann": "a", "ben": "b"}, max_rounds=62)
-    tally = [{"option": "a", "votes": 1}] * 7_000
-    counted = "votes.counted"
-    return lengthened(
-        record, lambda event: event["type"] == counted and {**event["data"], "tally": tally}
-    )
-
-
-UNANSWERED = {"unanswered": [*range(1_000_000, 1_115_000)]}
-CITED = {
-    "citations": [
-        {"argument": 1_000_000 + number, "citation": 1_000_000 + number, "finding": "verified"}
-        for number in range(15_000)
-    ]
-}
-
-
-def says_of_its_turns(more):
-    """An export without its replies, each of whose turns says that much more of its case."""
-    positions = [{"id": f"p{n}", "label": f"l{n}", "stance": f"Stance {n}."} for n in range(38)]
-    record = moderating("unanswered", max_rounds=1, positions=positions)
-
-    def change(event):
-        case = event["data"].get("case")
-        return case and {**event["data"], "case": {**case, **more}}
-
-    replies = {
-        event["data"]["reply"]["sha256"]
-        for event in record.events
-        if event["type"] == "call.answered"
-    }
-    names = (f"blobs/{name}" for name in replies)
-    return zip_of(kept_back(lengthened(record, change), *names))
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 from conformance_kit import gate, limits, runner, sources
 from conformance_kit.debates import decided, under
 from conformance_kit.exports import export, files_of, seal, zip_of
+from costly import CITED, instructed, says_of_its_turns
 from exporting import APPROVAL, summary
 from hansard.api.records import read_export
 from hansard.api.trust import read_trust
@@ -138,6 +139,17 @@ def test_room_for_documents(node, tmp_path):
         (gate.answered("x" * 16_000_001), ["8.size"]),
     ]
     assert codes_of(node, tmp_path, rows) == [expected for _, expected in rows]
+
+
+@pytest.mark.slow
+def test_entries_that_list_much_take_little_memory(node, tmp_path):
+    """As `tests/conformance/test_limits.py` asks the two other verifiers, of less than 64 MiB."""
+    sealed = {"instructed": zip_of(export(instructed(60))), "cited": says_of_its_turns(CITED, 19)}
+    for name, record in sealed.items():
+        (tmp_path / name).write_bytes(record)
+    questions = [{"export": str(tmp_path / name)} for name in sealed]
+    for said in ask(node, questions, options=["--max-old-space-size=256"]):
+        assert "error" not in said
 
 
 def test_room_in_the_record(node, tmp_path):

@@ -44,7 +44,7 @@ const textsOf = (s) => [
 	...["question", "context", "instructions"].map((what) => [what, s.spec[what]]),
 	...seated(s).flatMap(({ id, persona, instructions, stance }) => [
 		[`persona of ${id}`, persona],
-		...[instructions ?? []].flat().map((row) => // an altered record may name one text
+		...[instructions ?? []].flat().filter((row) => row.text).map((row) => // altered, it may be one text
 			[`instructions of ${id} from round ${row.round}`, row.text]),
 		[`stance ${stance?.label}`, stance?.text],
 	]),

@@ -105,7 +105,7 @@ entryType("debate.closed", form("outcome:complete|truncated|failed reason:stoppe
 function* courseOf(walk) {
 	const [decision, reason] = yield* attended(walk);
 	if (decision) {
-		const { round } = walk.turns[walk.turns.length - 1].step;
+		const { round } = walk.turns.at(-1).step;
 		const review = OPEN_ENDS.includes(decision.decision) ? walk.opening.review : null;
 		walk.decision = yield due("decision.reached", 16, { ...decision, rounds_run: round, review });
 		for (const seat of walk.seated("synthesizer")) yield [walk.step(round, "synthesis", seat)];

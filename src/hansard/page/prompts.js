@@ -103,12 +103,12 @@ class Transcript {
 
 	// Sets what is known of the prompt of `step` from the start, in the order of the layout.
 	begin(step, decision) {
-		const task = this.task(step, decision);
+		const task = this.task(step, decision), { seat } = step;
 		step.template = task.content.template;
-		step.task = [...this.told(step.seat), ...this.instructed(step), task];
-		if (step.seat.role === "synthesizer") {
-			const schema = this.opening.schemas[this.opening.schemas.length - 1].sha256;
-			step.task.push(part({ template: schema, values: {} }));
+		const alone = seat.model.startsWith("custom:") ? [] : [...this.told(seat), ...this.instructed(step)];
+		step.task = [...alone, task];
+		if (seat.role === "synthesizer") {
+			step.task.push(part({ template: this.opening.schemas.at(-1).sha256, values: {} }));
 		}
 		const own = this.format.ownOrder?.(this, step) ?? null, base = own ? this.start : this.shared;
 		const more = [...this.evidence(own ? 0 : this.reached, step.round), ...(own ?? [])];
@@ -125,7 +125,6 @@ class Transcript {
 	// What a seat alone is told, whatever the round.
 	told(seat) {
 		const { context } = this.opening;
-		if (seat.model.startsWith("custom:")) return [];
 		if (!this.alone.has(seat)) {
 			this.alone.set(seat, [
 				...(context && seat.role !== "moderator" ? this.block("context", context) : []),
@@ -137,7 +136,6 @@ class Transcript {
 
 	// The instructions of a step: of the last row of its seat that holds, else the opening's.
 	instructed({ seat, round }) {
-		if (seat.model.startsWith("custom:")) return [];
 		const rows = seat.instructions ?? [{ round: 0, text: this.opening.instructions }];
 		let [from, until] = [0, rows.length];
 		while (from < until) {
@@ -167,9 +165,9 @@ class Transcript {
 	// What the moderator is told of the citations of a round.
 	citations(number) {
 		const rows = this.turns.filter((turn) => turn.step.round === number && turn.case)
-			.flatMap((turn) => turn.case.citations.map((row) => `${this.format.title(turn)}, argument ` +
-				`${row.argument}, citation ${row.citation}: ${row.finding}`));
-		return rows.join("; ") || "there are none";
+			.map((turn) => turn.case.citations.map((row) => `${this.format.title(turn)}, argument ` +
+				`${row.argument}, citation ${row.citation}: ${row.finding}`).join("; "));
+		return rows.filter(Boolean).join("; ") || "there are none";
 	}
 
 	// The recipe of a call for `step`, whose tools have come back, and its digest.
@@ -274,7 +272,7 @@ function promptOf(result, call) {
 	const messages = [];
 	for (const { content } of result.walk.transcript.parts(recipeOf(result, call))) {
 		if (content.role) messages.push({ role: content.role, text: "" });
-		else messages[messages.length - 1].text += pieceOf(result, content);
+		else messages.at(-1).text += pieceOf(result, content);
 	}
 	return messages;
 }

@@ -182,15 +182,14 @@ function caseOf(walk, step, value, recorded) {
 	}
 	const citations = rows.flatMap((row, index) => row.citations.map((cited, at) =>
 		({ argument: index + 1, citation: at + 1, finding: lookUp(walk, cited, step.round) })));
-	const all = Array.from(rows, (_, index) => index + 1);
-	const struck = all.filter((number) =>
+	const struck = numbers(rows.length).filter((number) =>
 		citations.some((row) => row.argument === number && row.finding !== "verified"));
 	let unanswered = []; // objections neither struck nor answered nor conceded
 	if (step.against) {
 		const standing = rows.filter((_, index) => !struck.includes(index + 1));
 		const answered = [...standing, ...value.concessions].map((row) => row.objection);
-		unanswered = Array.from({ length: step.against.case.arguments }, (_, index) => index + 1)
-			.filter((number) => !answered.includes(number) && !step.against.struck.includes(number));
+		unanswered = numbers(step.against.case.arguments).filter((number) =>
+			!answered.includes(number) && !step.against.struck.includes(number));
 	}
 	return { unanswered, citations, struck, ...made };
 }

@@ -37,7 +37,7 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 	const place = await standsIn(register, trust);
 	const found = [manifest, signatures.findings, register.findings, read.findings, checkChain(read), blobs.findings,
 		checkSources(read, texts)];
-	let policed = null, people = null;
+	let policed = null;
 	const walk = new Walk(texts, policy, redactions);
 	if (!read.findings.length && events.length) {
 		walk.walk(events);
@@ -65,7 +65,7 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 		...(place && { 17: evidenceOfRegister(place) }),
 		...evidenceOf(read), ...(walk.ended ? evidenceOfWalk(walk) : {}),
 	};
-	people = peopleRows(walk, events);
+	const people = peopleRows(walk, events);
 	Object.assign(evidence, people.rows);
 	const anchored = signed && place && witnesses > 0 && place.cosigned.length >= witnesses;
 	const level = findings.length ? null : signed + Boolean(anchored);
@@ -179,10 +179,15 @@ const ID = /^[A-Za-z0-9._:/@+=-]{1,256}$/;
 
 // A value in the one spelling; its keys are ASCII, and its strings need no escape.
 function canonical(value) {
-	if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-	if (!isObject(value)) return JSON.stringify(value);
-	const members = Object.keys(value).sort().map((key) => `"${key}":${canonical(value[key])}`);
-	return `{${members.join(",")}}`;
+	return JSON.stringify(value, (_, item) => (isObject(item)
+		? Object.fromEntries(Object.keys(item).sort().map((key) => [key, item[key]])) : item));
+}
+
+// Whether all keys are in order: written anew, an entry takes many times its bytes.
+function isSorted(value) {
+	if (Array.isArray(value)) return value.every(isSorted);
+	return !isObject(value) || Object.keys(value).every((key, i, all) =>
+		!(all[i - 1] > key) && isSorted(value[key]));
 }
 
 function inProfile(value, depth = 1) {
@@ -191,8 +196,8 @@ function inProfile(value, depth = 1) {
 	if (typeof value !== "object" || value === null) return true;
 	if (depth > DEEPEST) return false;
 	if (Array.isArray(value)) return value.every((item) => inProfile(item, depth + 1));
-	return Object.entries(value).every(([key, item]) =>
-		/^[a-z][a-z0-9_]*$/.test(key) && inProfile(item, depth + 1));
+	return Object.keys(value).every((key) =>
+		/^[a-z][a-z0-9_]*$/.test(key) && inProfile(value[key], depth + 1));
 }
 
 // The defect of one entry, if any, and its value.
@@ -216,7 +221,7 @@ function readLine(bytes) {
 		return ["4.json", null];
 	}
 	if (!inProfile(value)) return ["4.profile", null];
-	return canonical(value) === text ? [null, value] : ["4.bytes", null];
+	return JSON.stringify(value) === text && isSorted(value) ? [null, value] : ["4.bytes", null];
 }
 
 // Every entry, and as events those before the first one that is rejected (4 and 7).
@@ -224,14 +229,13 @@ function readLines(bytes) {
 	const lines = [], events = [], findings = [];
 	const total = bytes.reduce((sum, byte) => sum + (byte === 10), 0);
 	if (total > MOST_ENTRIES) {
-		findings.push(finding("4.entries", 0, MOST_ENTRIES, total));
-		return { lines, total, events, findings };
+		return { lines, total, events, findings: [finding("4.entries", 0, MOST_ENTRIES, total)] };
 	}
 	for (let start = 0; start < bytes.length;) {
 		const stop = bytes.indexOf(10, start), raw = bytes.subarray(start, stop);
 		let [defect, event] = readLine(raw);
 		if (!defect && !isEvent(event)) [defect, event] = ["7.schema", null];
-		lines.push({ raw: toText(raw, false), hash: sha256(raw), event });
+		lines.push({ get raw() { return toText(raw, false); }, hash: sha256(raw), event });
 		if (defect) findings.push(finding(defect, lines.length));
 		if (!findings.length) events.push(event);
 		start = stop + 1;
@@ -365,7 +369,8 @@ function checkSources({ events }, texts) {
 		const digest = original && of(original, "original", hashOfOriginal);
 		if (digest === "") add("8.original", null, original.sha256);
 		if (!source) return;
-		const pages = of(text, "pages", pagesOf), stated = of(source.file, "file", asHash);
+		const pages = of(text, "pages", (all) => all.split("\f").length);
+		const stated = of(source.file, "file", (all) => (WORDS.hash(all) ? all : ""));
 		if (pages !== null && (source.pages ?? 1) !== pages) add("8.pages", pages, source.pages);
 		if (stated === "" || (stated && digest && stated !== digest)) {
 			add("8.file", digest || null, stated || null);
@@ -374,8 +379,6 @@ function checkSources({ events }, texts) {
 	return findings;
 }
 
-const pagesOf = (text) => text.split("\f").length;
-const asHash = (text) => (/^[0-9a-f]{64}$/.test(text) ? text : "");
 // Nothing where a text is not the base64 of a file.
 function hashOfOriginal(text) {
 	const file = strictBase64(text);

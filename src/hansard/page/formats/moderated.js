@@ -162,7 +162,7 @@ function caseNotes(s, { step, round, case: found }) {
 		ratingNote(whose, rating),
 		[wrong.length, "fabricated_citation",
 			{ who: whose, citations: wrong.join("; "),
-				struck: fill(WORDING.struck[struck.length > 1 ? "more" : "one"], { numbers: list(struck) }) }],
+				struck: fill(WORDING.struck[struck[1] ? "more" : "one"], { numbers: list(struck.slice(0, 100)) }) }],
 		[uncited.length, "uncited", { who: whose, arguments: list(uncited) }],
 		[unanswered.length, "unanswered", { who: whose, objections: list(unanswered) }],
 		[standing > 0 && !total && !unanswered.length, "capitulation", { who: whose }, "conceded"],

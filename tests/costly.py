@@ -1,0 +1,71 @@
+"""Records that a signer made to be costly: each entry lists as much as it holds."""
+
+import json
+from dataclasses import replace
+
+from conformance_kit.debates import policy_of, under, voting
+from conformance_kit.exports import withholding, zip_of
+from conformance_kit.moderated import moderating
+from conformance_kit.records import digest, dump
+
+
+def lengthened(record, change):
+    """The same record, with other data in the entries of which `change` gives some."""
+    lines = []
+    for line in record.lines:
+        event = json.loads(line)
+        prev = digest(lines[-1]) if lines else event["prev"]
+        lines.append(dump({**event, "data": change(event) or event["data"], "prev": prev}))
+    return replace(record, lines=tuple(lines))
+
+
+def instructed(seats=99):
+    """A debate of so many seats under a policy, each with instructions that fill its entry."""
+    ids = [f"s{number}" for number in range(1, seats + 1)]
+    record = under(voting("instructed", dict.fromkeys(ids, "a")), policy_of(["* callable any"]))
+    rows = [{"round": number, "text": None} for number in range(1_000_000, 1_034_000)]
+
+    def change(event):
+        registered = event["type"] == "debater.registered"
+        return registered and {**event["data"], "instructions": rows}
+
+    return lengthened(record.until(seats + 1), change)
+
+
+def counted_wrong():
+    """A debate whose votes were counted often, each time in an entry that says far too much."""
+    record = voting("counted", {"ann": "a", "ben": "b"}, max_rounds=62)
+    tally = [{"option": "a", "votes": 1}] * 7_000
+    counted = "votes.counted"
+    return lengthened(
+        record, lambda event: event["type"] == counted and {**event["data"], "tally": tally}
+    )
+
+
+UNANSWERED = {"unanswered": [*range(1_000_000, 1_115_000)]}
+CITED = {
+    "citations": [
+        {"argument": 1_000_000 + number, "citation": 1_000_000 + number, "finding": "verified"}
+        for number in range(15_000)
+    ]
+}
+
+
+def says_of_its_turns(more, positions=38):
+    """An export without its replies, each of whose turns says that much more of its case."""
+    advocates = [
+        {"id": f"p{n}", "label": f"l{n}", "stance": f"Stance {n}."} for n in range(positions)
+    ]
+    record = moderating("unanswered", max_rounds=1, positions=advocates)
+
+    def change(event):
+        case = event["data"].get("case")
+        return case and {**event["data"], "case": {**case, **more}}
+
+    replies = {
+        event["data"]["reply"]["sha256"]
+        for event in record.events
+        if event["type"] == "call.answered"
+    }
+    names = (f"blobs/{name}" for name in replies)
+    return zip_of(withholding(lengthened(record, change), *names))
