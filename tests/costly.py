@@ -1,17 +1,19 @@
 """Records that a signer made to be costly: each entry lists as much as it holds."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from conformance_kit.debates import policy_of, under, voting
 from conformance_kit.exports import withholding, zip_of
 from conformance_kit.moderated import moderating
-from conformance_kit.records import digest, dump
+from conformance_kit.records import Data, Record, digest, dump
 
 
-def lengthened(record, change):
+def lengthened(record: Record, change: Callable[[Any], Data | None]) -> Record:
     """The same record, with other data in the entries of which `change` gives some."""
-    lines = []
+    lines: list[bytes] = []
     for line in record.lines:
         event = json.loads(line)
         prev = digest(lines[-1]) if lines else event["prev"]
@@ -19,27 +21,28 @@ def lengthened(record, change):
     return replace(record, lines=tuple(lines))
 
 
-def instructed(seats=99):
+def instructed(seats: int = 99) -> Record:
     """A debate of so many seats under a policy, each with instructions that fill its entry."""
     ids = [f"s{number}" for number in range(1, seats + 1)]
     record = under(voting("instructed", dict.fromkeys(ids, "a")), policy_of(["* callable any"]))
     rows = [{"round": number, "text": None} for number in range(1_000_000, 1_034_000)]
 
-    def change(event):
+    def change(event: Any) -> Data | None:
         registered = event["type"] == "debater.registered"
-        return registered and {**event["data"], "instructions": rows}
+        return {**event["data"], "instructions": rows} if registered else None
 
     return lengthened(record.until(seats + 1), change)
 
 
-def counted_wrong():
+def counted_wrong() -> Record:
     """A debate whose votes were counted often, each time in an entry that says far too much."""
     record = voting("counted", {"ann": "a", "ben": "b"}, max_rounds=62)
     tally = [{"option": "a", "votes": 1}] * 7_000
-    counted = "votes.counted"
-    return lengthened(
-        record, lambda event: event["type"] == counted and {**event["data"], "tally": tally}
-    )
+
+    def change(event: Any) -> Data | None:
+        return {**event["data"], "tally": tally} if event["type"] == "votes.counted" else None
+
+    return lengthened(record, change)
 
 
 UNANSWERED = {"unanswered": [*range(1_000_000, 1_115_000)]}
@@ -51,16 +54,16 @@ CITED = {
 }
 
 
-def says_of_its_turns(more, positions=38):
+def says_of_its_turns(more: Data, positions: int = 38) -> bytes:
     """An export without its replies, each of whose turns says that much more of its case."""
     advocates = [
         {"id": f"p{n}", "label": f"l{n}", "stance": f"Stance {n}."} for n in range(positions)
     ]
     record = moderating("unanswered", max_rounds=1, positions=advocates)
 
-    def change(event):
+    def change(event: Any) -> Data | None:
         case = event["data"].get("case")
-        return case and {**event["data"], "case": {**case, **more}}
+        return {**event["data"], "case": {**case, **more}} if case else None
 
     replies = {
         event["data"]["reply"]["sha256"]
