@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from costly import says_of_its_turns
 from hansard import vocabulary
 from hansard.api.specs import read_spec
 from hansard.cli.starting import write_example
@@ -232,6 +233,8 @@ def odd():
     record = Debate(setup, script(usual=vote("release")), tick=1000).run().record
     assert record.all("turn.forfeited")[0]["cut"]["ceiling"] == "seconds"
     yield "late for its synthesis", (record.events, record.texts)
+    listing = says_of_its_turns({"unanswered": [*range(1, 20_000)]}, positions=2)
+    yield "much unanswered", of_bundle(bundle.of_files(bundle.unpack(listing)))
     yield from led()
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)

@@ -42,7 +42,7 @@ function voteBars(f, named = true) {
 function drawVotes(f) {
 	const cast = f.options.length ? f.turns.filter((turn) =>
 		turn.role === "debater" && ["counted", "forfeited"].includes(turn.status)) : [];
-	const rounds = [...new Set(cast.map((turn) => turn.round))];
+	const rounds = unique(cast.map((turn) => turn.round));
 	const votes = (id, round) => { // of each phase, or the one of all phases
 		const all = cast.filter((turn) => turn.seat === id && turn.round === round)
 			.map((turn) => turn.vote);

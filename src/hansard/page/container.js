@@ -158,7 +158,7 @@ function checkManifest(files, note) {
 	}
 	const findings = [...withheld.keys()].sort().filter((name) => files.has(name)).map((name) =>
 		finding("2.withheld", 0, null, name, { name }));
-	for (const name of [...new Set([...sums.keys(), ...files.keys()])].sort()) {
+	for (const name of unique([...sums.keys(), ...files.keys()]).sort()) {
 		if (name === "SHA256SUMS") continue;
 		const sum = sums.get(name), bytes = files.get(name), found = bytes && sha256(bytes);
 		if (!sum) findings.push(finding("2.unlisted", 0, null, name, { name }));

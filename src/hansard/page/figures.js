@@ -21,7 +21,7 @@ const usage = ({ stated, ...used }, priced) => ({
 	cached_ppm: stated && used.tokens_in
 		? Math.min(1e6, Math.floor((used.tokens_cached * 1e6) / used.tokens_in)) : null,
 });
-// In characters, not in the halves that JavaScript counts; null for no text.
+// In characters, not in JavaScript's halves of them; null for no text.
 const charactersIn = (text) =>
 	text?.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "_").length ?? null;
 
@@ -44,7 +44,7 @@ const textsOf = (s) => [
 	...["question", "context", "instructions"].map((what) => [what, s.spec[what]]),
 	...seated(s).flatMap(({ id, persona, instructions, stance }) => [
 		[`persona of ${id}`, persona],
-		...[instructions ?? []].flat().filter((row) => row.text).map((row) => // altered, it may be one text
+		...(instructions ?? []).filter((row) => row.text).map((row) =>
 			[`instructions of ${id} from round ${row.round}`, row.text]),
 		[`stance ${stance?.label}`, stance?.text],
 	]),

@@ -6,7 +6,8 @@ const notesFrom = (rows, seq = null) => rows.filter(([holds]) => holds)
 	.map(([, code, values = {}, variant = "text"]) => {
 		const [severity, sentences] = Object.entries(VOCABULARY.notes[code])
 			.find(([, said]) => typeof said === "string" || said[variant]);
-		return { code, severity, message: fill(sentences[variant] ?? sentences, values), seq };
+		const all = fill(sentences[variant] ?? sentences, values), most = all.slice(0, 65536);
+		return { code, severity, message: most === all ? all : `${most} …`, seq };
 	});
 
 // The texts that a report shows of each type of entry: where each stands, and what it is.

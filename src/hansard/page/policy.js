@@ -100,7 +100,7 @@ function checkPolicy(policy, opening, events, texts) {
 			report(1, "retention", classes, kept);
 		}
 		const asked = ["*", format].flatMap((scope) => policy.rules.get(`${scope} require`) ?? []);
-		for (const name of [...new Set(asked)].sort()) {
+		for (const name of unique(asked).sort()) {
 			if (opening[name] === null) report(1, "require", [name]);
 		}
 		if (valuesOf("evidence") && !opening.documents) report(1, "evidence", ["required"], 0);

@@ -52,9 +52,9 @@ const SIGNED = { export: "manifest", approval: "policy", log: "checkpoint" };
 const signerOf = (what) => page.result.signers.find((row) => row.what === what);
 
 // The keys of the reviews; a reader compares each of them.
-const reviewKeys = () => [...new Set(page.result.walk.after
+const reviewKeys = () => unique(page.result.walk.after
 	.filter(({ event }) => ["review.signed", "hold.lifted"].includes(event.type))
-	.flatMap((row) => row.key ?? []))];
+	.flatMap((row) => row.key ?? []));
 // Who signed with the key that was given in a field: a name, or nothing.
 const keySigned = (id, role) => (role === "reviewer"
 	? page.result.walk.after.find((row) => row.key === page.trusted.get(id)?.name &&

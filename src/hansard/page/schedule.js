@@ -86,7 +86,7 @@ function takeOpened(walk, data) {
 }
 
 function checkLabels(entry, labels) {
-	need(canonical(labels) === canonical([...new Set(labels)].sort()),
+	need(canonical(labels) === canonical(unique(labels).sort()),
 		`${entry} with its labels in order, each once`);
 }
 

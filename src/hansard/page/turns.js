@@ -143,7 +143,7 @@ function inWords(walk, { seat: { model } }, { winner = null }) {
 	if (!other || walk.terms.stances.includes(winner)) return [];
 	const names = rows.map((seat) => seat.stance.text.sha256), named = folded(winner);
 	if (!names.every((name) => walk.texts.has(name))) return null;
-	const same = new Map([...new Set(names)].map((name) => [name, folded(walk.texts.get(name)) === named]));
+	const same = new Map(unique(names).map((name) => [name, folded(walk.texts.get(name)) === named]));
 	return rows.filter((_, at) => same.get(names[at])).map((seat) => seat.id);
 }
 

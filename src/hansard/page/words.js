@@ -35,7 +35,7 @@ const placeOf = (step) => {
 };
 const who = (step) => fill(WORDING.place, placeOf(step));
 const nameKin = ({ model, family }) =>
-	fill(model ? WORDING.kin.model : WORDING.kin.family, { model, family });
+	fill(WORDING.kin[model ? "model" : "family"], { model, family });
 
 // What acts or is drawn as nothing, as its code points: of what `quote` spells out in a prompt this
 // has more, as `shown` of report/safe.py. What joins or varies the sign before it, as in emoji, is

@@ -102,9 +102,14 @@ class Note(Closed):
     seq: int | None = Field(description="The entry it is about; null: the debate as a whole")
 
 
+_LONGEST = 1 << 16  # characters of a note: where a reply is withheld, its turn may list anything
+
+
 def note(code: NoteCode, variant: str = "text", **values: object) -> Note:
     """Return a note on the debate as a whole, its sentence filled with these values."""
     severity, message = vocabulary.note(code, variant, **values)
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]} …"
     return Note(code=code, severity=severity, message=message, seq=None)
 
 

@@ -63,7 +63,7 @@ function moderatedSchemas({ positions, critique }) {
 		["critic", record([thesis, ["counter_arguments", args], ["challenge_strength", whole(1, 10)]])],
 		["rebuttal", record([thesis, ["rebuttals", rebuttals], ["concessions", concessions]])],
 		["moderator", record([
-			["scores", record([...new Set(sides)].map((side) => [side, whole(1, 10)]))],
+			["scores", record(unique(sides).map((side) => [side, whole(1, 10)]))],
 			["resolved_points", texts], ["unresolved_points", texts],
 			["recommend_another_round", TRUTH], ["synthesis", TEXT],
 			["confidence", oneOf(["HIGH", "MODERATE", "LOW"])], ["explicit_uncertainties", texts], last,
@@ -162,7 +162,7 @@ function caseNotes(s, { step, round, case: found }) {
 		ratingNote(whose, rating),
 		[wrong.length, "fabricated_citation",
 			{ who: whose, citations: wrong.join("; "),
-				struck: fill(WORDING.struck[struck[1] ? "more" : "one"], { numbers: list(struck.slice(0, 100)) }) }],
+				struck: fill(WORDING.struck[struck[1] ? "more" : "one"], { numbers: list(struck) }) }],
 		[uncited.length, "uncited", { who: whose, arguments: list(uncited) }],
 		[unanswered.length, "unanswered", { who: whose, objections: list(unanswered) }],
 		[standing > 0 && !total && !unanswered.length, "capitulation", { who: whose }, "conceded"],
