@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from conformance_kit import gate, limits, runner, sources
-from conformance_kit.debates import decided, under
+from conformance_kit.debates import decided, policy_of, under
 from conformance_kit.exports import export, files_of, seal, zip_of
 from costly import CITED, instructed, says_of_its_turns
 from exporting import APPROVAL, summary
@@ -150,6 +150,21 @@ def test_entries_that_list_much_take_little_memory(node, tmp_path):
     questions = [{"export": str(tmp_path / name)} for name in sealed]
     for said in ask(node, questions, options=["--max-old-space-size=256"]):
         assert "error" not in said
+
+
+def test_instructions_are_looked_up_among_those_of_a_policy(node, tmp_path):
+    """Comparing each with all would take a minute for 60 MiB of them and a thousand lines."""
+    lines = ["* callable any", *(f"* instructions {number:064x}" for number in range(990))]
+    record = under(instructed(2), policy_of(lines))
+    counting = """var looked = 0;
+    var found_in = Array.prototype.includes;
+    Array.prototype.includes = function (one) {
+      looked += this.length;
+      if (looked > 1e6) throw new Error("looked too often");
+      return found_in.call(this, one);
+    };
+    function checkPolicy("""
+    assert codes_of(node, tmp_path, [(record, None)], ("function checkPolicy(", counting)) == [["10.instructions"] * 2]
 
 
 def test_room_in_the_record(node, tmp_path):

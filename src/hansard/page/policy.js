@@ -132,9 +132,9 @@ function checkPolicy(policy, opening, events, texts) {
 		const told = { persona: [seat.persona], instructions: own ?? [opening.instructions] };
 		if (role !== "moderator") told.context = [opening.context];
 		for (const [term, blobs] of Object.entries(told)) {
-			const values = valuesOf(term, role) ?? [judging ? "none" : "any"];
+			const values = valuesOf(term, role) ?? [judging ? "none" : "any"], named = new Set(values);
 			const found = blobs.map((blob) => (blob ? hashOf(blob.sha256) : "none"))
-				.filter((hash) => !values.includes(hash));
+				.filter((hash) => !named.has(hash));
 			if (values.includes("any") || !found.length) continue;
 			const known = found.some((hash) => hash !== null);
 			if (!known && values.some((value) => value !== "none")) gone.add(term);
