@@ -93,8 +93,10 @@ class Files:
         name.
         """
         with _told(name, code):
-            file = _open(self._resolved(name), name)
+            real = self._resolved(name)
+            file = _open(real, name)
             try:
+                _refuse_keys(real, os.fstat(file), name)  # by now it may be another file
                 data = _bounded(file, LIMITS[kind])
             finally:
                 os.close(file)
@@ -110,10 +112,7 @@ class Files:
             )
         begin = self.folder if isinstance(name, str) and self.folder else Path()
         real = Path(os.path.realpath(begin / name, strict=True))
-        if by := _told_secret_by(real):
-            raise UsageError(
-                "spec.file_keys", f"{name} belongs to your keys (by {by}), which no spec may read"
-            )
+        _refuse_keys(real, real.stat(), name)
         if is_in_use(real):
             raise UsageError(
                 "spec.file_store", f"{name} belongs to a store that is open; name another file"
@@ -231,10 +230,18 @@ def decoded(data: bytes, name: object, code: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _told_secret_by(real: Path) -> str | None:
-    """Return the variable by which a path without links leads to keys of the caller's, if any."""
+def _refuse_keys(real: Path, found: os.stat_result, name: object) -> None:
+    """Raise UsageError `spec.file_keys` where a file at a path without links is one of keys."""
+    if by := _told_secret_by(real, found):
+        raise UsageError(
+            "spec.file_keys", f"{name} belongs to your keys (by {by}), which no spec may read"
+        )
+
+
+def _told_secret_by(real: Path, found: os.stat_result) -> str | None:
+    """Return the variable by which a file belongs to the caller's keys, if any."""
     for name, value in os.environ.items():
-        if value and _NAMES_KEYS(name) and _is_file(real, value):
+        if value and _NAMES_KEYS(name) and _is_file(found, value):
             return name
         if value and name in _KEY_FOLDERS and _is_below(real, Path(_spelled_out(value))):
             return name
@@ -246,10 +253,10 @@ def _told_secret_by(real: Path) -> str | None:
     return "HANSARD_HOME" if is_inside else None
 
 
-def _is_file(real: Path, other: str) -> bool:
-    """Say whether a path leads to the file that a variable names, by whichever of its names."""
+def _is_file(found: os.stat_result, other: str) -> bool:
+    """Say whether a file is the one that a variable names, by whichever of its names."""
     try:  # AWS's library reads `~` and `$NAME` in it
-        return real.samefile(_spelled_out(other))
+        return samestat(found, Path(_spelled_out(other)).stat())
     except OSError:  # there is no such file
         return False
 

@@ -221,6 +221,21 @@ def test_what_became_something_else_after_the_look_is_refused_at_once(
     assert refused(read, place, "memo.md").code == code
 
 
+def test_a_file_of_keys_that_was_put_there_after_the_look_is_not_read(place, monkeypatch):
+    look, memo = Files._resolved, place / "spec" / "memo.md"
+
+    def late(self, name):
+        found = look(self, name)
+        memo.unlink()
+        memo.hardlink_to(place / "pass")
+        return found
+
+    (place / "pass").write_text(SECRET)
+    monkeypatch.setenv("HANSARD_PASSPHRASE_FILE", str(place / "pass"))
+    monkeypatch.setattr(Files, "_resolved", late)
+    assert refused(read, place, "memo.md").code == "spec.file_keys"
+
+
 UNREADABLE = {
     "missing": "b.md",
     "a link to nothing": "dangling",
