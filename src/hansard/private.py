@@ -14,8 +14,9 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 from stat import S_ISDIR, S_ISREG, S_ISVTX
@@ -29,6 +30,7 @@ else:
 _NEW = (
     os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 )
+_PASS = getattr(os, "O_PATH", os.O_RDONLY)  # a folder that nobody may list is written into, too
 _TOKEN = 8  # bytes of a name that nobody can guess
 _part = re.compile(rf"\.[0-9a-f]{{{2 * _TOKEN}}}\.part").fullmatch
 _OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
@@ -53,38 +55,79 @@ def write(path: Path, data: bytes, *, replace: bool = False) -> None:
 
 def write_parts(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> None:
     """Write a file as `write` does, of which only a part is in memory at a time."""
-    with _held(path.parent) as folder:
-        beside = f".{token_hex(_TOKEN)}.part"
-        part, name = (
-            str(path.parent / each) if folder is None else each for each in (beside, path.name)
-        )
-        descriptor = create(part, folder)
+    with held(path.parent) as folder:
+        folder.write(path.name, parts, replace=replace)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that is held: what somebody puts in its place meanwhile is neither read nor written.
+
+    Without a `descriptor`, where the system can name no file by one, it is reached by its path.
+    """
+
+    path: Path
+    descriptor: int | None
+
+    def write(self, name: str, parts: Iterable[bytes], *, replace: bool = False) -> None:
+        """Write a file of the folder as `write_parts` does."""
+        here, at = self.descriptor, self._at(name)
+        part = self._at(f".{token_hex(_TOKEN)}.part")
+        descriptor = create(part, here)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.writelines(parts)
                 file.flush()
                 os.fsync(file.fileno())
             if replace:
-                os.replace(part, name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.replace(part, at, src_dir_fd=here, dst_dir_fd=here)
             else:
-                _place(part, name, folder)
+                _place(part, at, here)
         finally:
             with suppress(FileNotFoundError):
-                os.unlink(part, dir_fd=folder)
-        if folder is not None:
-            _sync(folder)
+                os.unlink(part, dir_fd=here)
+        if here is not None:
+            _sync(here)
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[BinaryIO]:
+        """Give a regular file of the folder to be read, as `opened` does, and no link."""
+
+        def opener(at: str, flags: int) -> int:
+            return _itself(at, flags, self.descriptor)
+
+        with _regular(self._at(name), opener) as file:
+            yield file
+
+    def files(self) -> Iterator[tuple[str, bool]]:
+        """Yield the name of each thing in the folder, and whether it is a regular file."""
+        with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
+            for entry in found:
+                yield entry.name, entry.is_file(follow_symlinks=False)
+
+    def remove(self, name: str) -> None:
+        """Take a file out of the folder."""
+        os.unlink(self._at(name), dir_fd=self.descriptor)
+
+    def lock(self) -> None:
+        """Take the right to edit its files, until it is let go of, where there are such locks."""
+        if fcntl is not None and self.descriptor is not None:
+            fcntl.flock(self.descriptor, fcntl.LOCK_EX)
+
+    def _at(self, name: str) -> str:
+        return name if self.descriptor is not None else str(self.path / name)
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[int | None]:
-    """Give a folder's descriptor, where the system can name files by one."""
+def held(path: Path, *, own: bool = False) -> Iterator[Folder]:
+    """Hold a folder; one that is to be its `own` is no link, and may be listed and locked."""
     if os.link not in os.supports_dir_fd:
-        yield None
+        yield Folder(path, None)
         return
-    flags = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY
-    descriptor = os.open(folder, flags)
+    listed = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, os.O_DIRECTORY | (listed if own else _PASS))
     try:
-        yield descriptor
+        yield Folder(path, descriptor)
     finally:
         os.close(descriptor)
 
@@ -114,18 +157,24 @@ def read(path: Path, most: int, *, secret: bool = False, follow: bool = True) ->
 @contextmanager
 def opened(path: Path, *, follow: bool = True) -> Iterator[BinaryIO]:
     """Give a regular file to be read, and no pipe or device, nor a link without `follow`."""
-    with open(path, "rb", opener=_at_once if follow else _itself) as file:
+    with _regular(path, _at_once if follow else _itself) as file:
+        yield file
+
+
+@contextmanager
+def _regular(path: Path | str, opener: Callable[[str, int], int]) -> Iterator[BinaryIO]:
+    with open(path, "rb", opener=opener) as file:
         if not S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
         yield file
 
 
-def _at_once(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _at_once(path: str, flags: int, folder: int | None = None) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), dir_fd=folder)
 
 
-def _itself(path: str, flags: int) -> int:
-    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0))
+def _itself(path: str, flags: int, folder: int | None = None) -> int:
+    return _at_once(path, flags | getattr(os, "O_NOFOLLOW", 0), folder)
 
 
 def make_folders(*folders: Path) -> None:

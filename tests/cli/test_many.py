@@ -18,6 +18,7 @@ from jsonschema import Draft202012Validator
 from cli_support import files, on_a_terminal, write_debate
 from exporting import TOOL_FILE, run_tool
 from formats import NAMES
+from hansard.api import exporting
 from hansard.api.listing import caught_up
 from hansard.errors import UsageError
 from hansard.schemas import SCHEMAS
@@ -280,6 +281,49 @@ def test_no_write_leaves_half_a_file(hansard, several, monkeypatch):
     assert done.code == 2
     assert "No space left on device; what is there is whole" in done.err
     assert contents(Path("all")) == {}
+
+
+@pytest.mark.parametrize("words", [("export", "--all", "-o"), ("schema", "--all")])
+def test_a_link_that_takes_the_place_of_the_folder_gets_nothing(
+    hansard, several, monkeypatch, words
+):
+    """Somebody puts it there while the first file is written."""
+    there, own, outside = map(Path, ("all", "own", "outside"))
+    outside.mkdir()
+    sync = os.fsync
+
+    def swapped(descriptor):
+        if there.is_dir() and not there.is_symlink():
+            there.rename(own)
+            there.symlink_to(outside)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", swapped)
+    assert hansard(*words, there).code == 0
+    assert contents(outside) == {}
+    expected = [*OF_FOLDER, *zips(several)] if words[0] == "export" else SCHEMAS
+    assert len(contents(own)) == len(expected)
+
+
+def test_what_was_left_is_read_in_the_folder_that_is_held(hansard, exports, monkeypatch):
+    """Somebody puts a link in the place of the folder once its names are known."""
+    own, outside = Path("own"), Path("outside")
+    outside.mkdir()
+    (exports / "SHA256SUMS").unlink()
+    for name in contents(exports):
+        (outside / name).write_bytes(b"another")
+    before, look = contents(exports), exporting._left_behind
+
+    def swapped(*given):
+        found = look(*given)
+        exports.rename(own)
+        exports.symlink_to(outside)
+        return found
+
+    monkeypatch.setattr(exporting, "_left_behind", swapped)
+    done = hansard("export", "--all", "-o", exports)
+    assert done.code == 0, done.err
+    assert contents(own).keys() == {*before, "SHA256SUMS"}
 
 
 def test_a_finished_export_is_not_touched(hansard, exports):

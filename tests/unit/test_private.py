@@ -103,6 +103,54 @@ def test_a_folder_that_is_put_in_the_place_of_its_own_gets_nothing(tmp_path, mon
     ]
 
 
+def test_of_a_folder_that_is_held_nothing_is_read_written_or_removed_elsewhere(tmp_path):
+    own, other, there = (tmp_path / name for name in ("own", "other", "there"))
+    for folder in (other, there):
+        folder.mkdir()
+        (folder / "x").write_bytes(folder.name.encode())
+    with private.held(there, own=True) as folder:
+        there.rename(own)
+        there.symlink_to("other")
+        folder.write("y", (b"mine",))
+        with folder.opened("x") as file:
+            assert file.read() == b"there"
+        folder.remove("x")
+        assert list(folder.files()) == [("y", True)]
+    assert (own / "y").read_bytes() == b"mine"
+    assert [found.name for found in other.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_is_no_regular_file_of_a_folder_that_is_held_is_not_read(tmp_path, kind):
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    with private.held(tmp_path, own=True) as folder:
+        assert (kind, False) in folder.files()
+        with pytest.raises(OSError, match=r"symbolic links|not a regular"), folder.opened(kind):
+            pass
+
+
+def test_a_link_to_a_folder_is_not_held_as_ones_own(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path)
+    with private.held(tmp_path / "link"):
+        pass
+    with pytest.raises(NotADirectoryError), private.held(tmp_path / "link", own=True):
+        pass
+
+
+def test_where_a_folder_cannot_be_held_its_files_are_reached_by_their_path(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "supports_dir_fd", set())
+    with private.held(tmp_path, own=True) as folder:
+        folder.lock()
+        folder.write("x", (b"mine",))
+        with folder.opened("x") as file:
+            assert file.read() == b"mine"
+        assert list(folder.files()) == [("x", True)]
+        folder.remove("x")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_name_beside_it_cannot_be_guessed_and_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_bytes(b"theirs")

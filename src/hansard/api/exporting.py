@@ -11,9 +11,9 @@ with it, as of the checkpoint that is there.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -89,10 +89,10 @@ def export_debates(
     names = _names(store, debates)
     path = Path(folder)
     try:
-        make_output(path)
-        with private.locked(path):
-            there = _left_behind(path, names)
-            return _export(_Work(store, path, signer, log, there), names, each)
+        with output_folder(path) as held:
+            held.lock()
+            there = _left_behind(held, names)
+            return _export(_Work(store, held, signer, log, there), names, each)
     except OSError as error:
         raise UsageError(
             "output.failed",
@@ -113,6 +113,17 @@ def make_output(folder: Path) -> None:
             "output.exists",
             f"{folder} is a link, and Hansard writes through none; name the folder it leads to",
         )
+
+
+@contextmanager
+def output_folder(folder: Path) -> Iterator[private.Folder]:
+    """Make a folder for outputs as `make_output` does, and hold it: no output goes elsewhere.
+
+    Raises what `make_output` raises.
+    """
+    make_output(folder)
+    with private.held(folder, own=True) as held:
+        yield held
 
 
 def select_debates(store: Store, since: str | None = None, until: str | None = None) -> list[str]:
@@ -151,7 +162,7 @@ def _names(store: Store, debates: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
+def _left_behind(folder: private.Folder, names: Mapping[str, str]) -> set[str]:
     """Return the names of what an interrupted export left whole, and remove its last part.
 
     Raises OSError, and UsageError `output.exists` for anything else.
@@ -160,22 +171,21 @@ def _left_behind(folder: Path, names: Mapping[str, str]) -> set[str]:
     from hansard.record.manifest import NAME
 
     there, known = set[str](), {*names, VERIFY, *REGISTER}
-    with os.scandir(folder) as found:
-        for entry in found:
-            if entry.name == NAME:
-                raise UsageError(
-                    "output.exists", f"{folder} holds a finished export; name a new folder"
-                )
-            if private.is_part(entry.name):
-                Path(entry.path).unlink()
-            elif entry.name in known and entry.is_file(follow_symlinks=False):
-                there.add(entry.name)
-            else:
-                raise UsageError(
-                    "output.exists",
-                    f"{folder} holds {entry.name!r:.100}, which is no part of this export; name "
-                    "a new folder",
-                )
+    for name, is_file in folder.files():
+        if name == NAME:
+            raise UsageError(
+                "output.exists", f"{folder.path} holds a finished export; name a new folder"
+            )
+        if private.is_part(name):
+            folder.remove(name)
+        elif name in known and is_file:
+            there.add(name)
+        else:
+            raise UsageError(
+                "output.exists",
+                f"{folder.path} holds {name!r:.100}, which is no part of this export; name "
+                "a new folder",
+            )
     return there
 
 
@@ -187,7 +197,7 @@ class _Work:
     """
 
     store: Store
-    folder: Path
+    folder: private.Folder
     signer: Signer
     log: Key | None
     there: AbstractSet[str]
@@ -198,14 +208,14 @@ class _Work:
 
         Raises OSError, and UsageError `output.exists` for one that is another.
         """
-        path, digest, there = self.folder / name, sha256(), name in self.there
+        digest, there = sha256(), name in self.there
         if there:
-            with private.opened(path, follow=False) as file:
+            with self.folder.opened(name) as file:
                 same = all(file.read(len(part)) == part for part in _fed(parts, digest))
                 if not same or file.read(1):
-                    raise _stands(path)
+                    raise _stands(self.folder.path / name)
         else:
-            private.write_parts(path, _fed(parts, digest))
+            self.folder.write(name, _fed(parts, digest))
         self.hashes[name] = digest.hexdigest()
         return there
 
@@ -238,13 +248,13 @@ def _export(
         if each:
             each(debate)
     if strays := sorted(work.there - work.hashes.keys() - {folders.VERIFY}):
-        raise _stands(work.folder / strays[0])
+        raise _stands(work.folder.path / strays[0])
     written = len(names) - len(left_out) - kept
     if written or kept:
         work.write(folders.VERIFY, (instructions("FOLDER.md"),))
         listed = note.sign(folders.write(work.hashes), work.signer)
-        private.write(work.folder / manifest.NAME, listed)
-    return Exported(work.folder, written, kept, tuple(left_out))
+        work.folder.write(manifest.NAME, (listed,))
+    return Exported(work.folder.path, written, kept, tuple(left_out))
 
 
 def _is_of_the_debate(error: DataError | UsageError) -> bool:
@@ -272,13 +282,14 @@ def _write_register(work: _Work, key: Key, debates: Iterable[str]) -> bytes:
     from hansard.record import folder as folders
     from hansard.record.checkpoint import MAX_CHECKPOINT
 
-    log, path = work.store.register, work.folder / folders.CHECKPOINT
+    log = work.store.register
     if folders.CHECKPOINT in work.there:
         try:
-            own = read_checkpoint(private.read(path, MAX_CHECKPOINT, follow=False))
+            with work.folder.opened(folders.CHECKPOINT) as file:
+                own = read_checkpoint(file.read(MAX_CHECKPOINT + 1))
             check_begins(log, own)
         except HansardError:
-            raise _stands(path) from None
+            raise _stands(work.folder.path / folders.CHECKPOINT) from None
     else:
         for debate in debates:
             if not log.is_current(debate):

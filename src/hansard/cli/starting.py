@@ -15,7 +15,7 @@ from rich.text import Text
 
 import hansard
 from hansard import private
-from hansard.api.exporting import make_output
+from hansard.api.exporting import make_output, output_folder
 from hansard.cli.console import console, fields
 from hansard.commands import path_word
 from hansard.errors import UsageError
@@ -151,8 +151,8 @@ def schema(name: str | None, folder: Path | None) -> None:
 
 def _write_schemas(folder: Path) -> None:
     try:
-        make_output(folder)
-        for name in SCHEMAS:
-            private.write(folder / f"{name}.schema.json", render(name).encode(), replace=True)
+        with output_folder(folder) as held:
+            for name in SCHEMAS:
+                held.write(f"{name}.schema.json", (render(name).encode(),), replace=True)
     except OSError as error:
         raise UsageError("schema.failed", f"{folder} cannot be written: {error.strerror}") from None
