@@ -27,6 +27,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from procrastinate import App, PsycopgConnector
 from procrastinate.periodic import PeriodicDeferrer
+from psycopg_pool import AsyncConnectionPool
 
 import hansard
 import servers
@@ -1312,3 +1313,24 @@ def test_what_goes_wrong_below_a_worker_is_one_line_or_with_its_traceback(url, m
         assert err == (
             "Job evil<U+001B>[2J ended (KeyError: 'the cause'); HANSARD_DEBUG=1 shows more\n"
         )
+
+
+def test_ctrl_c_while_a_worker_connects_leaves_nothing_that_keeps_its_process(monkeypatch):
+    async def begin():
+        begun, go = asyncio.Event(), asyncio.Event()
+
+        async def connect(*_, **__):
+            begun.set()
+            await go.wait()
+            raise psycopg.OperationalError("no server")
+
+        monkeypatch.setattr(AsyncConnectionPool, "_connect", connect)
+        opening = asyncio.create_task(Jobs("host=nowhere").open_async())
+        await begun.wait()
+        opening.cancel()
+        asyncio.get_running_loop().call_soon(go.set)
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        return [task.get_name() for task in asyncio.all_tasks() - {asyncio.current_task()}]
+
+    assert asyncio.run(begin()) == []

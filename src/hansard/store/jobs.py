@@ -26,6 +26,7 @@ from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException, UniqueViolation
 from procrastinate.manager import QUEUEING_LOCK_CONSTRAINT
 from psycopg.adapt import Buffer, Loader
+from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from hansard.store.queue import LOOK, TASK, said_of
@@ -50,6 +51,14 @@ class Jobs(PsycopgConnector):
     def __init__(self, dsn: str) -> None:
         super().__init__(conninfo=dsn, configure=_configure, json_loads=_arguments)
         self._mine = set[int]()  # the jobs that this worker runs
+
+    @override
+    async def open_async(self, pool: AsyncConnectionPool[Any] | None = None) -> None:
+        try:
+            await super().open_async(pool)
+        except BaseException:  # its tasks outlive being cancelled, and are to be told to end
+            await self.close_async()
+            raise
 
     @override
     async def execute_query_one_async(
