@@ -164,7 +164,9 @@ def test_instructions_are_looked_up_among_those_of_a_policy(node, tmp_path):
       return found_in.call(this, one);
     };
     function checkPolicy("""
-    assert codes_of(node, tmp_path, [(record, None)], ("function checkPolicy(", counting)) == [["10.instructions"] * 2]
+    assert codes_of(node, tmp_path, [(record, None)], ("function checkPolicy(", counting)) == [
+        ["10.instructions"] * 2
+    ]
 
 
 def test_room_in_the_record(node, tmp_path):
