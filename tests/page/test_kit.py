@@ -15,7 +15,7 @@ from conformance_kit import gate, limits, runner, sources
 from conformance_kit.debates import decided, policy_of, under
 from conformance_kit.exports import export, files_of, seal, zip_of
 from costly import CITED, instructed, says_of_its_turns
-from exporting import APPROVAL, summary
+from exporting import APPROVAL, both, exported, summary
 from hansard.api.records import read_export
 from hansard.api.trust import read_trust
 from hansard.page.read import verify_export
@@ -199,6 +199,17 @@ def test_every_prompt_of_every_format(node, examples, tmp_path):
     questions = [{"export": str(tmp_path / name), "prompts": True} for name in records]
     for said, bundle in zip(ask(node, questions), records.values(), strict=True):
         assert said["prompts"] == {call: rendered(bundle, call) for call in calls(bundle)}
+
+
+@pytest.mark.parametrize("labels", [("10", "9", "b"), ("1", "01", "+")])
+def test_labels_that_are_numbers(node, tmp_path, labels):
+    """A JavaScript object has such members before all others, and 9 before 10."""
+    positions = [row | {"label": label} for row, label in zip(POSITIONS, labels, strict=True)]
+    record = exported(play("moderated", positions=positions))
+    (tmp_path / "record").write_bytes(bundles.pack(record))
+    (said,) = ask(node, [{"export": str(tmp_path / "record")}])
+    ours = both(record)
+    assert (said["findings"], ours.findings) == ([], [])
 
 
 @pytest.mark.parametrize("name", GENUINE)

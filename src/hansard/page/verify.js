@@ -1,5 +1,5 @@
 "use strict";
-// All checks in their order, and the result (§10, §16); the checks of entries, texts and templates
+// All checks in order, and the result (§10, §16); the checks of entries, texts and templates
 // (§1 to §3, §10). `container.js` has those of an export, `walk.js` those of the walk.
 
 const LARGEST = Number.MAX_SAFE_INTEGER; // of an entry or a reply (§1, §5)
@@ -12,7 +12,7 @@ const MOST_EVIDENCE = 2 ** 20; // bytes of them, past which no more are
 const [DOCUMENT, DOCUMENTS, REPLY] = [2 ** 21, 20 * 2 ** 20, 2 ** 20];
 const [ORIGINAL, ORIGINALS, SAID] = [11184812, 89478488, 16000000];
 
-// ---- the result: what all checks found, and what they looked at (§10, §16)
+// ---- the result (§10, §16)
 
 // `trust` are the reader's keys, `revoked` the policies that count no more, each from a time on,
 // `witnesses` how many of them must have cosigned a checkpoint for level 2.
@@ -177,13 +177,13 @@ function where({ seq, message }, count) {
 
 const ID = /^[A-Za-z0-9._:/@+=-]{1,256}$/;
 
-// A value in the one spelling; its keys are ASCII, and its strings need no escape.
-function canonical(value) {
-	return JSON.stringify(value, (_, item) => (isObject(item)
-		? Object.fromEntries(Object.keys(item).sort().map((key) => [key, item[key]])) : item));
-}
+// A value in the one spelling; no object has "10" before "9". A join would copy it.
+const canonical = (value) => (isObject(value)
+	? Object.keys(value).sort().reduce((text, key, i) =>
+		`${text}${i ? "," : ""}"${key}":${canonical(value[key])}`, "{") + "}"
+	: Array.isArray(value) ? `[${value.map(canonical)}]` : JSON.stringify(value));
 
-// Whether all keys are in order: written anew, an entry takes many times its bytes.
+// Whether all keys are in order: written anew, an entry takes much more.
 function isSorted(value) {
 	if (Array.isArray(value)) return value.every(isSorted);
 	return !isObject(value) || Object.keys(value).every((key, i, all) =>
@@ -224,7 +224,7 @@ function readLine(bytes) {
 	return JSON.stringify(value) === text && isSorted(value) ? [null, value] : ["4.bytes", null];
 }
 
-// Every entry, and as events those before the first one that is rejected (4 and 7).
+// Every entry, and as events those before the first that is rejected (4 and 7).
 function readLines(bytes) {
 	const lines = [], events = [], findings = [];
 	const total = bytes.reduce((sum, byte) => sum + (byte === 10), 0);
