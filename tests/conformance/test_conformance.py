@@ -69,7 +69,9 @@ def test_the_table_says_what_the_cases_are():
 
 # Version 1 is frozen: what its cases are, and what every verifier says of them, never changes.
 FROZEN = "7279b02f68fb9bac548e5c691debef2fbe54271463322d628141c5802b94edc1"
-LATER = frozenset({"withheld-document-not-cited-last"})  # cases that were added since
+LATER = frozenset(  # cases that were added since
+    {"moderated-positions-numbered", "withheld-document-not-cited-last"}
+)
 
 
 def test_version_1_is_frozen():

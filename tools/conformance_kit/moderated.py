@@ -411,6 +411,13 @@ def _good_positions() -> Iterator[Case]:
         "Two positions, proposed at once; each is attacked and defended before both are ranked.",
         ranked(),
     )
+    numbered = [{**row, "label": label} for row, label in zip(POSITIONS, ("10", "9"), strict=True)]
+    yield sound(
+        "moderated-positions-numbered",
+        "Labels that are numbers: the members of the moderator's schema stand in the order of "
+        "their bytes all the same.",
+        moderating("numbered", positions=numbered),
+    )
     yield sound(
         "moderated-positions-not-attacked",
         "Nobody attacks the positions; the moderator ranks them, and wants more until the cap "

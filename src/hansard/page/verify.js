@@ -177,7 +177,7 @@ function where({ seq, message }, count) {
 
 const ID = /^[A-Za-z0-9._:/@+=-]{1,256}$/;
 
-// A value in the one spelling; no object has "10" before "9". A join would copy it.
+// A value in the one spelling: keys need no escape, and an object has "9" before "10".
 const canonical = (value) => (isObject(value)
 	? Object.keys(value).sort().reduce((text, key, i) =>
 		`${text}${i ? "," : ""}"${key}":${canonical(value[key])}`, "{") + "}"
