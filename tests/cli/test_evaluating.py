@@ -491,9 +491,8 @@ def test_too_little_data_writes_no_policy(hansard, store, folder):
 
 
 def test_a_proposed_factor_comes_as_a_policy_that_can_be_signed(hansard, store):
-    for n, label, debated in ((36, "right", True), (4, "wrong", True), (28, "right", False),
-                              (12, "wrong", False)):  # fmt: skip
-        keep(store, n, label, debated=debated)
+    note(store, ["right"] * 36 + ["wrong"] * 4, debated=True)
+    note(store, ["right"] * 28 + ["wrong"] * 12, debated=False)
     done = hansard("calibrate", "-o", "draft.yaml")
     assert done.code == 0
     words = " ".join(done.out.split())
@@ -509,6 +508,33 @@ def test_a_proposed_factor_comes_as_a_policy_that_can_be_signed(hansard, store):
     assert hansard("policy", "approve", "draft.yaml", "-o", "policy").code == 0
     again = hansard("calibrate", "-o", "draft.yaml")
     assert (again.code, "exists" in again.err) == (2, True)
+
+
+def test_a_policy_is_drafted_from_records_whatever_their_rows_say(hansard, store, folder):
+    note(store, ["wrong"], debated=True)
+    keep(store, 40, "right", debated=True)
+    keep(store, 40, "wrong", debated=False)
+    assert hansard("calibrate").code == 0
+    done = hansard("calibrate", "-o", "draft.yaml")
+    assert (done.code, (folder / "draft.yaml").exists()) == (1, False)
+    assert "it needs 20 more with a debate and 20 more without a debate" in " ".join(
+        done.out.split()
+    )
+
+
+def test_what_is_calibrated_names_records_that_do_not_hold(hansard, store):
+    """One was altered after its row was made, which only a policy's draft or a rebuild sees."""
+    note(store, ["right"], debated=True)
+    note(store, ["wrong"], debated=False)
+    assert json.loads(hansard("calibrate", "--json").out)["not_counted"] == 0
+    with closing(sqlite3.connect("hansard.db")) as opened, opened:
+        opened.execute("UPDATE heads SET head = ?", ("0" * 64,))
+    done = hansard("calibrate", "-o", "draft.yaml")
+    said = "Not counted, for they do not hold: 2 records; see `hansard list`"
+    assert (done.code, done.out.splitlines()[0]) == (1, said)
+    found = json.loads(hansard("calibrate", "--json").out)
+    jsonschema.validate(found, json.loads(render("calibration")))
+    assert (found["not_counted"], found["unnoted"]) == (2, 0)
 
 
 def test_the_policy_in_force_is_the_base_and_is_due_after_a_quarter(hansard, store, monkeypatch):
@@ -528,6 +554,8 @@ def test_the_policy_in_force_is_the_base_and_is_due_after_a_quarter(hansard, sto
         found = json.loads(hansard("calibrate", "--json").out)
         assert (found["factor"], found["policy"], found["due"]) == (40, policy.hash, due)
         assert found["approved"] == opened_at
+    # What these rows stand for is no record, of which they could be made anew.
+    monkeypatch.setattr(library, "rebuild_projection", lambda _: None)
     words = " ".join(hansard("calibrate", "-o", "draft.yaml").out.split())
     assert f"gate_factor 40 of policy {policy.hash[:8]}, approved by 2026-01-01; review it" in words
     lines = {str(line) for line in read_draft("draft.yaml")}

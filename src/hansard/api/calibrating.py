@@ -40,7 +40,10 @@ def calibrate(
     The factor in force is that of `policy`, or of the policy of this store that was used last and
     names one.
 
-    Scripted debates and records that do not hold do not count. Raises UsageError `list.time`,
+    Scripted debates and records that do not hold do not count. What is said of a record was taken
+    from it when it last changed, and it held then: before a policy is made of it, call
+    `rebuild_projection`, as `hansard calibrate -o` does, for somebody who can write to the store
+    may have changed a record since, or what was taken. Raises UsageError `list.time`,
     `calibrate.labels`, and DataError where the store cannot be read.
 
     >>> from hansard import ask_gate, note_outcome, open_store
@@ -67,7 +70,8 @@ def calibrate(
     rows = caught_up(store)
     answers = [Gated(*row) for row in rows.gated(wanted)]
     in_force = _in_force(rows, policy or _policy(store, rows))
-    return calibration(answers, in_force, {*right}, {*wrong}, **asked)
+    found = calibration(answers, in_force, {*right}, {*wrong}, **asked)
+    return found.model_copy(update={"not_counted": rows.sums(wanted).bad})
 
 
 def draft_calibrated(store: Store, found: Calibration, policy: Policy | None = None) -> str:

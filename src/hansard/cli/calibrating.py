@@ -10,7 +10,14 @@ from rich.text import Text
 
 import hansard
 from hansard.cli.console import console, fields, money, printed
-from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
+from hansard.cli.context import (
+    next_step,
+    not_counted,
+    open_store,
+    policy_of,
+    policy_option,
+    store_option,
+)
 from hansard.cli.signing import save
 from hansard.commands import path_word
 from hansard.report.calibration import Arm, Band
@@ -77,6 +84,8 @@ def calibrate(
     """
     policy = policy_of(policy_file)
     with open_store() as store:
+        if output:  # somebody may have changed a record since its row was made, or the row
+            hansard.rebuild_projection(store)
         found = hansard.calibrate(
             store,
             since=since,
@@ -112,6 +121,8 @@ def _cells(bands: Iterable[Band]) -> Iterator[list[object]]:
 
 def _print(found: hansard.Calibration) -> None:
     out = console()
+    if found.not_counted:
+        out.print(Text(not_counted(found.not_counted), style="bold red"))
     titles = ("confidence", "with a debate", "cost", "without", "points")
     out.print(Text(_line(titles), style="bold"))
     for band in found.bands:

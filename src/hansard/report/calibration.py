@@ -88,6 +88,9 @@ class Calibration(Closed):
     debated: int = Field(description="Noted questions with a debate, in bands that have both")
     undebated: int = Field(description="Noted questions without one, in these bands")
     unnoted: int = Field(description="Gates' answers of which nobody noted how they turned out")
+    not_counted: int = Field(
+        default=0, description="Records of the store, of whatever time, that do not hold"
+    )
     gain: float | None = Field(description="Over all bands that have both arms")
     low: float | None = Field(description="The least gain in its 90 % interval")
     high: float | None = Field(description="The greatest")
