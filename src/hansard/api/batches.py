@@ -84,8 +84,14 @@ def list_batches(store: Store) -> list[BatchCounts]:
 
 def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
     """Yield row and id of each debate of a batch, in the order they were opened."""
-    for debate in caught_up(store).find({"label": BATCH + name}):
-        labels = _labels(store, debate)
+    from hansard.store.rows import BAD
+
+    rows = caught_up(store)
+    for debate, state in rows.find({"label": BATCH + name}).items():
+        labels, kept = _labels(store, debate), rows.labels_of(debate)
+        # Altered since its row was made, it would be left out, and its row asked anew, in silence.
+        if {*kept} != {*labels} and state not in BAD and kept_row(store, None, debate).state in BAD:
+            labels = kept
         if BATCH + name in labels:  # what does not hold is in every list
             yield row_named(labels), debate
 

@@ -272,6 +272,16 @@ class Projection:
             )
         return {id_of(debate): str(state) for debate, state in reversed(rows)}
 
+    def labels_of(self, debate: str) -> list[str]:
+        """Return the labels of a debate as its row has them: none where its record did not hold."""
+        with guard_rows():
+            rows = self._tables.select(
+                "SELECT name FROM projected_names WHERE kind = 'label' "
+                "AND place = (SELECT place FROM projected WHERE debate = ?)",
+                debate,
+            )
+        return [str(name) for (name,) in rows]
+
     def labels(self, beginning: str) -> list[str]:
         """Return the labels of debates that begin so, each once, in alphabetical order."""
         with guard_rows():

@@ -595,6 +595,40 @@ def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda debate: tampering.alter_line(
+            Path("hansard.db"), debate, 1, b"row:north", b"row:elsew"
+        ),
+        lambda debate: tampering.alter_line(
+            Path("hansard.db"), debate, 1, b"batch:one", b"batch:two"
+        ),
+        lambda debate: tampering.alter_line(Path("hansard.db"), debate, 1, b'"labels"', b'"label"'),
+    ],
+    ids=["its row", "its batch", "unreadable"],
+)
+def test_a_record_whose_opening_was_altered_is_told_and_not_run_again(store, alter):
+    """Its row in the store's list still says which row of the batch it was."""
+    (made,) = run(questions("north"), store).rows
+    assert hansard.rebuild_projection(store) == 1
+    alter(made.debate)
+    again = Asked()
+    for batch in (run(questions("north"), store, ask=again), hansard.batch_report(store, "one")):
+        ((row, state),) = states(batch).items()
+        assert (row, state in ("altered", "unreadable")) == ("north", True)
+    assert again.asked == []
+
+
+def test_a_row_of_the_list_alone_makes_no_debate_one_of_a_batch(store):
+    run(questions("north"), store)
+    run(questions("south"), store, name="two")
+    assert hansard.rebuild_projection(store) == 2
+    with store.projection._tables.transaction() as c:
+        c.execute("UPDATE projected_names SET name = replace(name, 'two', 'one')", ())
+    assert states(hansard.batch_report(store, "one")) == {"north": "closed"}
+
+
 def test_a_batch_is_run_by_one_process_at_a_time(store):
     with (
         hansard.open_store("sqlite:///hansard.db", create=True) as other,
