@@ -276,8 +276,7 @@ class Projection:
         """Return the labels of a debate as its row has them: none where its record did not hold."""
         with guard_rows():
             rows = self._tables.select(
-                "SELECT name FROM projected_names WHERE kind = 'label' "
-                "AND place = (SELECT place FROM projected WHERE debate = ?)",
+                f"SELECT name FROM projected_names WHERE kind = 'label' AND place = ({_PLACES})",  # noqa: S608
                 debate,
             )
         return [str(name) for (name,) in rows]
