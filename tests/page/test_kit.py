@@ -152,6 +152,18 @@ def test_entries_that_list_much_take_little_memory(node, tmp_path):
         assert "error" not in said
 
 
+def test_the_numbers_of_a_list_are_not_gone_into_for_texts(node, tmp_path):
+    """A step for each took more than a gigabyte where 60 MiB of entries list nothing but ones."""
+    (tmp_path / "record").write_bytes(says_of_its_turns({"unanswered": [1] * 20_000}, 2))
+    counting = """var looked = 0;
+    function* namedBlobs(value) {
+      if (++looked > 10_000) throw new Error("looked too often");
+    """
+    change = ("function* namedBlobs(value) {", counting)
+    (said,) = ask(node, [{"export": str(tmp_path / "record")}], change=change)
+    assert [row["code"] for row in said["findings"]] == ["9.not_due"]
+
+
 def test_instructions_are_looked_up_among_those_of_a_policy(node, tmp_path):
     """Comparing each with all would take a minute for 60 MiB of them and a thousand lines."""
     lines = ["* callable any", *(f"* instructions {number:064x}" for number in range(990))]
