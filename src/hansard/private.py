@@ -119,13 +119,13 @@ class Folder:
 
 
 @contextmanager
-def held(path: Path, *, own: bool = False) -> Iterator[Folder]:
-    """Hold a folder; one that is to be its `own` is no link, and may be listed and locked."""
+def held(path: Path, *, own: bool = False, listed: bool = False) -> Iterator[Folder]:
+    """Hold a folder; its `own` is no link, and one that is `listed` can be locked as well."""
     if os.link not in os.supports_dir_fd:
         yield Folder(path, None)
         return
-    listed = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-    descriptor = os.open(path, os.O_DIRECTORY | (listed if own else _PASS))
+    flags = os.O_DIRECTORY | (os.O_RDONLY if listed else _PASS)
+    descriptor = os.open(path, flags | (getattr(os, "O_NOFOLLOW", 0) if own else 0))
     try:
         yield Folder(path, descriptor)
     finally:

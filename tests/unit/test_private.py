@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from hansard import private
+from hansard.api.exporting import output_folder
 
 
 def mode(path):
@@ -108,7 +111,7 @@ def test_of_a_folder_that_is_held_nothing_is_read_written_or_removed_elsewhere(t
     for folder in (other, there):
         folder.mkdir()
         (folder / "x").write_bytes(folder.name.encode())
-    with private.held(there, own=True) as folder:
+    with private.held(there, own=True, listed=True) as folder:
         there.rename(own)
         there.symlink_to("other")
         folder.write("y", (b"mine",))
@@ -125,7 +128,7 @@ def test_what_is_no_regular_file_of_a_folder_that_is_held_is_not_read(tmp_path, 
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("file")
     os.mkfifo(tmp_path / "pipe")
-    with private.held(tmp_path, own=True) as folder:
+    with private.held(tmp_path, own=True, listed=True) as folder:
         assert (kind, False) in folder.files()
         with pytest.raises(OSError, match=r"symbolic links|not a regular"), folder.opened(kind):
             pass
@@ -135,8 +138,28 @@ def test_a_link_to_a_folder_is_not_held_as_ones_own(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path)
     with private.held(tmp_path / "link"):
         pass
-    with pytest.raises(NotADirectoryError), private.held(tmp_path / "link", own=True):
+    for listed in (False, True):
+        with (
+            pytest.raises(NotADirectoryError),
+            private.held(tmp_path / "link", own=True, listed=listed),
+        ):
+            pass
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="a folder is opened to be listed there")
+def test_a_folder_that_nobody_may_list_is_written_into(tmp_path, monkeypatch):
+    def refuse(path, flags, *rest, **more):  # as the system does, but for root
+        if Path(path) == there and not flags & os.O_PATH:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, flags, *rest, **more)
+
+    real, there = os.open, tmp_path / "there"
+    monkeypatch.setattr(os, "open", refuse)
+    with output_folder(there) as folder:
+        folder.write("x", (b"mine",))
+    with pytest.raises(PermissionError), output_folder(there, listed=True):
         pass
+    assert (there / "x").read_bytes() == b"mine"
 
 
 def test_where_a_folder_cannot_be_held_its_files_are_reached_by_their_path(tmp_path, monkeypatch):

@@ -89,7 +89,7 @@ def export_debates(
     names = _names(store, debates)
     path = Path(folder)
     try:
-        with output_folder(path) as held:
+        with output_folder(path, listed=True) as held:
             held.lock()
             there = _left_behind(held, names)
             return _export(_Work(store, held, signer, log, there), names, each)
@@ -116,13 +116,13 @@ def make_output(folder: Path) -> None:
 
 
 @contextmanager
-def output_folder(folder: Path) -> Iterator[private.Folder]:
+def output_folder(folder: Path, *, listed: bool = False) -> Iterator[private.Folder]:
     """Make a folder for outputs as `make_output` does, and hold it: no output goes elsewhere.
 
-    Raises what `make_output` raises.
+    One that need not be `listed` may be closed to that. Raises what `make_output` raises.
     """
     make_output(folder)
-    with private.held(folder, own=True) as held:
+    with private.held(folder, own=True, listed=listed) as held:
         yield held
 
 
