@@ -21,7 +21,7 @@ const usage = ({ stated, ...used }, priced) => ({
 	cached_ppm: stated && used.tokens_in
 		? Math.min(1e6, Math.floor((used.tokens_cached * 1e6) / used.tokens_in)) : null,
 });
-// In characters, not in JavaScript's halves of them; null for no text.
+// In characters, not JavaScript's halves; null for no text.
 const charactersIn = (text) =>
 	text?.replace(/[\ud800-\udbff][\udc00-\udfff]/g, "_").length ?? null;
 
