@@ -70,8 +70,7 @@ def calibrate(
     rows = caught_up(store)
     answers = [Gated(*row) for row in rows.gated(wanted)]
     in_force = _in_force(rows, policy or _policy(store, rows))
-    found = calibration(answers, in_force, {*right}, {*wrong}, **asked)
-    return found.model_copy(update={"not_counted": rows.sums(wanted).bad})
+    return calibration(answers, in_force, {*right}, {*wrong}, rows.sums(wanted).bad, **asked)
 
 
 def draft_calibrated(store: Store, found: Calibration, policy: Policy | None = None) -> str:

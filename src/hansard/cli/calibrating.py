@@ -9,15 +9,8 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, fields, money, printed
-from hansard.cli.context import (
-    next_step,
-    not_counted,
-    open_store,
-    policy_of,
-    policy_option,
-    store_option,
-)
+from hansard.cli.console import console, fields, money, print_not_counted, printed
+from hansard.cli.context import next_step, open_store, policy_of, policy_option, store_option
 from hansard.cli.signing import save
 from hansard.commands import path_word
 from hansard.report.calibration import Arm, Band
@@ -121,8 +114,7 @@ def _cells(bands: Iterable[Band]) -> Iterator[list[object]]:
 
 def _print(found: hansard.Calibration) -> None:
     out = console()
-    if found.not_counted:
-        out.print(Text(not_counted(found.not_counted), style="bold red"))
+    print_not_counted(found.not_counted)
     titles = ("confidence", "with a debate", "cost", "without", "points")
     out.print(Text(_line(titles), style="bold"))
     for band in found.bands:

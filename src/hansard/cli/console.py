@@ -22,8 +22,10 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
 from rich.text import Text
 
+from hansard.cli.context import next_step
 from hansard.report.safe import one_line, shown, substituted
 from hansard.report.size import require_room
+from hansard.vocabulary import many
 
 _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
@@ -239,3 +241,10 @@ def print_notes(notes: Iterable[str]) -> None:
     """Print two checkpoints that cannot both be true, as they stand: the one kept, and now."""
     for title, note in zip(("kept", "now"), notes, strict=False):
         click.echo(f"\n--- {title} ---\n{shown(note)}", nl=False)
+
+
+def print_not_counted(number: int) -> None:
+    """Print how many records of the store were left out of what is counted, if any were."""
+    if number:
+        said = f"Not counted, for they do not hold: {many(number, 'record')}"
+        console().print(Text(f"{said}; see `{next_step('list')}`", style="bold red"))

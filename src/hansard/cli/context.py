@@ -18,7 +18,6 @@ from hansard.api.storing import DEFAULT_STORE
 from hansard.commands import path_word
 from hansard.errors import is_of_all
 from hansard.report.safe import shown
-from hansard.vocabulary import many
 
 ALTERED = "record.altered"
 _MAY_BE_ID = re.compile("[0-9A-Fa-f-]+").fullmatch
@@ -84,11 +83,6 @@ def say_exposed(place: hansard.Store | hansard.TrustFile) -> None:
     if said and said not in told:
         told.add(said)
         click.echo(f"Note: {shown(said)}", err=True)
-
-
-def not_counted(number: int) -> str:
-    """Say how many records of the store were left out of what is counted."""
-    return f"Not counted, for they do not hold: {many(number, 'record')}; see `{next_step('list')}`"
 
 
 def next_step(command: str) -> str:

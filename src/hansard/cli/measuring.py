@@ -8,8 +8,8 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import bar_of, console, printed
-from hansard.cli.context import not_counted, open_store, policy_of, policy_option, store_option
+from hansard.cli.console import bar_of, console, print_not_counted, printed
+from hansard.cli.context import open_store, policy_of, policy_option, store_option
 from hansard.report.metrics import Metric
 from hansard.report.safe import shown
 from hansard.vocabulary import many
@@ -60,8 +60,7 @@ def _print(found: hansard.Metrics) -> None:
             f"to {_day(found.until)}{left}"
         )
     )
-    if found.not_counted:
-        out.print(Text(not_counted(found.not_counted), style="bold red"))
+    print_not_counted(found.not_counted)
     for row in found.rows:
         style = "bold red" if row.alert else ""
         name = f"{row.what}, {shown(row.task_type)}" if row.task_type else row.what

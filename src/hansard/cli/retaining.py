@@ -8,10 +8,9 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard.cli.console import console, fields, say_document
+from hansard.cli.console import console, fields, print_not_counted, say_document
 from hansard.cli.context import (
     next_step,
-    not_counted,
     open_store,
     policy_of,
     policy_option,
@@ -45,8 +44,7 @@ def retention(policy_file: Path | None, as_json: bool) -> None:
     else:
         out = console()
         out.print(fields([(_name(row), _line(row)) for row in found.classes]))
-        if found.not_counted:
-            out.print(Text(not_counted(found.not_counted), style="bold red"))
+        print_not_counted(found.not_counted)
         if due:
             step = next_step(f"redact {due[0][:8]} --all --dry-run")
             out.print(Text(f"{many(len(due), 'debate')} due: {', '.join(due[:_MOST])}"))

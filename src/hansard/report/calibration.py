@@ -88,9 +88,7 @@ class Calibration(Closed):
     debated: int = Field(description="Noted questions with a debate, in bands that have both")
     undebated: int = Field(description="Noted questions without one, in these bands")
     unnoted: int = Field(description="Gates' answers of which nobody noted how they turned out")
-    not_counted: int = Field(
-        default=0, description="Records of the store, of whatever time, that do not hold"
-    )
+    not_counted: int = Field(description="Records of the store, of whatever time, that do not hold")
     gain: float | None = Field(description="Over all bands that have both arms")
     low: float | None = Field(description="The least gain in its 90 % interval")
     high: float | None = Field(description="The greatest")
@@ -134,6 +132,7 @@ def calibration(
     in_force: InForce,
     right: Collection[str],
     wrong: Collection[str],
+    not_counted: int = 0,
     **asked: str | None,
 ) -> Calibration:
     """Return what the gates' answers say; `asked` are `since`, `until` and `task_type`.
@@ -159,6 +158,7 @@ def calibration(
         debated=n,
         undebated=others,
         unnoted=len(known) - len(noted),
+        not_counted=not_counted,
         cost_ratio=ratio,
         proposed=proposed,
         proposed_low=_worth(found.high, ratio) if found and proposed else None,
