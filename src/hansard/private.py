@@ -192,15 +192,9 @@ def locked(folder: Path) -> Iterator[None]:
 
     A pipe in its place is refused: to open it would wait for ever.
     """
-    if fcntl is None:
+    with held(folder, listed=True) as found:
+        found.lock()
         yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def lets_others_in(found: os.stat_result) -> bool:

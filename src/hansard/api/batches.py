@@ -87,10 +87,10 @@ def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
     from hansard.store.rows import BAD
 
     rows = caught_up(store)
-    for debate, state in rows.find({"label": BATCH + name}).items():
+    for debate in rows.find({"label": BATCH + name}):
         labels, kept = _labels(store, debate), rows.labels_of(debate)
         # Altered since its row was made, it would be left out, and its row asked anew, in silence.
-        if {*kept} != {*labels} and state not in BAD and kept_row(store, None, debate).state in BAD:
+        if kept and {*kept} != {*labels} and kept_row(store, None, debate).state in BAD:
             labels = kept
         if BATCH + name in labels:  # what does not hold is in every list
             yield row_named(labels), debate
