@@ -183,7 +183,7 @@ const canonical = (value) => (isObject(value)
 		`${text}${i ? "," : ""}"${key}":${canonical(value[key])}`, "{") + "}"
 	: Array.isArray(value) ? `[${value.map(canonical)}]` : JSON.stringify(value));
 
-// Whether all keys are in order: written anew, an entry takes much more.
+// Whether all keys are in order; to write an entry anew takes more memory.
 function isSorted(value) {
 	if (Array.isArray(value)) return value.every(isSorted);
 	return !isObject(value) || Object.keys(value).every((key, i, all) =>
@@ -268,7 +268,7 @@ function checkChain({ lines, total, events }) {
 
 // ---- 8 blobs (§2)
 
-// A list may have very many numbers.
+// A number is no place to look.
 function* namedBlobs(value) {
 	if (value.sha256 && Object.keys(value).length === 1) yield value.sha256;
 	else for (const item of Object.values(value)) if (item instanceof Object) yield* namedBlobs(item);
