@@ -3,10 +3,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import islice, product
+from string import ascii_letters
 from typing import Any
 
 from conformance_kit.debates import policy_of, under, voting
-from conformance_kit.exports import withholding, zip_of
+from conformance_kit.exports import export, withholding, zip_of
 from conformance_kit.moderated import moderating
 from conformance_kit.records import Data, Record, digest, dump
 
@@ -72,3 +74,15 @@ def says_of_its_turns(more: Data, positions: int = 38) -> bytes:
     }
     names = (f"blobs/{name}" for name in replies)
     return zip_of(withholding(lengthened(record, change), *names))
+
+
+def ranking_names(entries: int = 30) -> bytes:
+    """An export whose verdict is recorded so often, each time over other short names."""
+    record = moderating("ranked", max_rounds=1)
+    names = map("".join, product(ascii_letters, repeat=4))
+    verdict = record.event(record.seq("verdict.recorded"))
+    events = record.events[: verdict["seq"]]
+    for _ in range(entries):
+        ranking = list(islice(names, 148_000))
+        events.append({**verdict, "data": {**verdict["data"], "ranking": ranking}})
+    return zip_of(export(record.numbered(events)))

@@ -14,7 +14,8 @@ import pytest
 from conformance_kit import gate, limits, runner, sources
 from conformance_kit.debates import decided, policy_of, under
 from conformance_kit.exports import export, files_of, seal, zip_of
-from costly import CITED, instructed, says_of_its_turns
+from conformance_kit.redacted import redact
+from costly import CITED, instructed, ranking_names, says_of_its_turns
 from exporting import APPROVAL, both, exported, summary
 from hansard.api.records import read_export
 from hansard.api.trust import read_trust
@@ -150,6 +151,32 @@ def test_entries_that_list_much_take_little_memory(node, tmp_path):
     questions = [{"export": str(tmp_path / name)} for name in sealed]
     for said in ask(node, questions, options=["--max-old-space-size=256"]):
         assert "error" not in said
+
+
+@pytest.mark.slow
+def test_what_is_not_due_takes_little_memory(node, tmp_path):
+    """30 MiB of names took 300 MiB while the data of all entries were kept."""
+    (tmp_path / "record").write_bytes(ranking_names())
+    options = ["--max-old-space-size=64"]
+    (said,) = ask(node, [{"export": str(tmp_path / "record")}], options=options)
+    assert [row["code"] for row in said["findings"]] == ["9.not_due"]
+
+
+def test_no_entry_is_read_for_each_redaction_that_names_a_text_of_it(node, tmp_path):
+    """A thousand of them that name two long entries in turn would take minutes."""
+    record = decided()
+    texts = [(1, "question"), (record.seq("call.answered"), "reply")]
+    for seq, field in texts * 10:
+        record = redact(record, seq, field, kept=True)
+    (tmp_path / "record").write_bytes(zip_of(export(record)))
+    counting = """get data() {
+      const { bytes: read } = this;
+      if (Entry.last.bytes !== read) this.looked = (this.looked ?? 0) + 1;
+      if (this.looked > 4) throw new Error("read too often");
+    """
+    questions = [{"export": str(tmp_path / "record")}]
+    (said,) = ask(node, questions, change=("get data() {", counting))
+    assert said["verdict"] == "ALTERED"
 
 
 def test_the_numbers_of_a_list_are_not_gone_into_for_texts(node, tmp_path):

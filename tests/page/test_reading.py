@@ -186,7 +186,7 @@ def test_every_seat_says_what_was_asked_and_served(show):
 
 def export_line(page, kind):
     """The first entry of a kind."""
-    lines = page.evaluate("page.result.lines.map((line) => line.raw)")
+    lines = page.evaluate("page.result.lines.map((line) => toText(line.raw))")
     return next(line for line in lines if json.loads(line)["type"] == kind)
 
 
@@ -304,7 +304,7 @@ def test_documents_of_one_text_and_one_file_are_looked_at_once(show):
     hashed = page.evaluate(
         """() => { const usual = hashOfOriginal, seen = [], { evidence } = page.figures;
         const [memo, copy] = page.events.filter((event) => event.type === "evidence.admitted");
-        copy.data = { ...memo.data, document: "copy" };
+        Object.assign(copy.data, memo.data, { document: "copy" });
         evidence[1] = { ...evidence[0], id: "copy" };
         hashOfOriginal = (text) => { seen.push(text); return usual(text); };
         const drawn = drawEvidence().querySelectorAll("button").length;

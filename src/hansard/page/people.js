@@ -99,11 +99,14 @@ const STANDINGS = ["trusted", "revoked", "time", "undated", "role", "unknown"]; 
 // Which texts the record says were erased: where, by which keys, and whether that counts.
 async function readRedactions(events, policy, trust) {
 	const found = [], erased = new Set(), before = [], said = events[0]?.data;
+	const named = new Map(events.filter(({ type }) => type === REDACTED).slice(0, MOST_AFTER)
+		.sort((a, b) => a.data.seq - b.data.seq) // so that no entry is read twice
+		.map(({ data }) => [data, textAt(events[data.seq - 1]?.data, data.field)]));
 	for (const [index, event] of events.entries()) {
+		if (!PEOPLE[event.type] || before.length === MOST_AFTER) continue;
 		const { type, data, at } = event;
-		if (!PEOPLE[type] || before.length === MOST_AFTER) continue;
 		if (type === REDACTED) {
-			const text = data.seq <= index ? textAt(events[data.seq - 1].data, data.field) : null;
+			const text = data.seq <= index ? named.get(data) : null;
 			const there = erased.has(text) ? null : text;
 			const holds = await Promise.all(data.signatures.map((row) => signedOver(event, row)));
 			const sound = there === data.blob && sortedOnce(data) && headStands(before, event) &&

@@ -99,8 +99,8 @@ const copy = (text) => button("Copy", async ({ target }) => {
 		target.textContent = "Selected";
 	}
 });
-const exact = (line) =>
-	[h("p.key", "SHA-256"), h("pre", line.hash), h("pre", line.raw), copy(line.raw)];
+const exact = ({ hash, raw }, text = toText(raw, false)) =>
+	[h("p.key", "SHA-256"), h("pre", hash), h("pre", text), copy(text)];
 const quoted = (name, text) =>
 	[h("p.key", spaced(name)), h("pre", { dir: "auto" }, text ?? GONE)];
 

@@ -224,6 +224,21 @@ function readLine(bytes) {
 	return JSON.stringify(value) === text && isSorted(value) ? [null, value] : ["4.bytes", null];
 }
 
+// An entry. Its data are read anew until the walk keeps them: lists of short names take much memory.
+class Entry {
+	static last = {};
+
+	constructor(bytes, { data, ...rest }) {
+		Object.assign(this, rest, { bytes });
+	}
+
+	get data() {
+		const { bytes } = this;
+		if (Entry.last.bytes !== bytes) Entry.last = { bytes, ...JSON.parse(toText(bytes)) };
+		return Entry.last.data;
+	}
+}
+
 // Every entry, and as events those before the first that is rejected (4 and 7).
 function readLines(bytes) {
 	const lines = [], events = [], findings = [];
@@ -234,8 +249,9 @@ function readLines(bytes) {
 	for (let start = 0; start < bytes.length;) {
 		const stop = bytes.indexOf(10, start), raw = bytes.subarray(start, stop);
 		let [defect, event] = readLine(raw);
-		if (!defect && !isEvent(event)) [defect, event] = ["7.schema", null];
-		lines.push({ get raw() { return toText(raw, false); }, hash: sha256(raw), event });
+		if (!defect && !isEvent(event)) defect = "7.schema";
+		event = defect ? null : PEOPLE[event.type] ? event : new Entry(raw, event);
+		lines.push({ raw, hash: sha256(raw), event });
 		if (defect) findings.push(finding(defect, lines.length));
 		if (!findings.length) events.push(event);
 		start = stop + 1;
@@ -362,9 +378,9 @@ function checkSources({ events }, texts) {
 		if (!known.has(key)) known.set(key, text === undefined ? null : read(text));
 		return known.get(key);
 	};
-	events.forEach(({ type, data }, index) => {
-		if (type !== "evidence.admitted") return;
-		const { text, source, original } = data, add = (code, ...row) =>
+	events.forEach((event, index) => {
+		if (event.type !== "evidence.admitted") return;
+		const { text, source, original } = event.data, add = (code, ...row) =>
 			findings.push(finding(code, index + 1, ...row));
 		const digest = original && of(original, "original", hashOfOriginal);
 		if (digest === "") add("8.original", null, original.sha256);

@@ -73,6 +73,7 @@ class Walk {
 	walk(events) {
 		for (const event of events) {
 			this.place++;
+			Object.defineProperty(event, "data", { value: event.data }); // kept from here on
 			try {
 				this.take(event);
 			} catch (error) {

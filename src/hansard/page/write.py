@@ -75,6 +75,7 @@ SCRIPTS = {
     "view": ("view.js",),
 }
 STRICT = '"use strict";\n'
+_OUT_OF_SIGHT = ("1", "21")  # the checks of a container, and of a folder of debates
 _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 
 
@@ -122,8 +123,9 @@ def part(name: str) -> str:
 
 def _vocabulary() -> str:
     tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
-    # A page sees no container, so it has nothing to say of check 1.
-    tables["checks"] = {number: row for number, row in tables["checks"].items() if number != "1"}
+    tables["checks"] = {
+        number: row for number, row in tables["checks"].items() if number not in _OUT_OF_SIGHT
+    }
     text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
     return f"const VOCABULARY = {text};\n"
 
