@@ -27,6 +27,7 @@ from hansard.rules.formats import FORMATS
 from hansard.rules.prompts import spell_out
 from hansard.rules.review import ReviewState
 from hansard.runtime import session
+from hansard.runtime.models.base import Wire
 from hansard.store.application import Store
 from kit import ROWS, export_files
 from page.harness import ROOT, ask
@@ -235,6 +236,10 @@ def odd():
     yield "late for its synthesis", (record.events, record.texts)
     listing = says_of_its_turns({"unanswered": [*range(1, 20_000)]}, positions=2)
     yield "much unanswered", of_bundle(bundle.of_files(bundle.unpack(listing)))
+    refused = Fail("client_error", wire=Wire(401))
+    record = Debate(Setup(model="openai:m"), script(usual=refused)).run().record
+    events = json.loads(json.dumps(record.events).replace("openai:m", "constructor:m"))
+    yield "a provider that nobody knows", (events, record.texts)
     yield from led()
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)

@@ -35,7 +35,8 @@ const causes = (s, reason) => {
 		const rejected = turn.silence === "invalid_reply" || !call;
 		const kind = rejected ? "invalid_reply" : mends[call.status] ? call.status : call.error;
 		const host = url?.split("/")[2].toUpperCase().replaceAll("-", "__").replace(/[^A-Z0-9]/g, "_");
-		const key = url ? `HANSARD_KEY_${host}` : keys[model.split(":")[0]] ?? keys.other;
+		const key = url ? `HANSARD_KEY_${host}`
+			: new Map(Object.entries(keys)).get(model.split(":")[0]) ?? keys.other;
 		const text = fill(cause, {
 			model, seats: "{seats}", mend: fill(mends[kind], { key }),
 			why: rejected ? silences.invalid_reply : failure({ ...call, request_id: null }),

@@ -224,7 +224,7 @@ function readLine(bytes) {
 	return JSON.stringify(value) === text && isSorted(value) ? [null, value] : ["4.bytes", null];
 }
 
-// An entry. Its data are read anew until the walk keeps them: lists of short names take much memory.
+// An entry. Its data are read anew until the walk keeps them: lists take much memory.
 class Entry {
 	static last = {};
 

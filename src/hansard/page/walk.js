@@ -73,7 +73,7 @@ class Walk {
 	walk(events) {
 		for (const event of events) {
 			this.place++;
-			Object.defineProperty(event, "data", { value: event.data }); // kept from here on
+			Object.defineProperty(event, "data", { value: event.data }); // kept
 			try {
 				this.take(event);
 			} catch (error) {
