@@ -5309,6 +5309,7 @@ def where(first: Finding, count: int, place: str = "entry") -> str:
 # ---------------------------------------------------------------- many (§20)
 
 MOST_IN_FOLDER = 100_000  # files of a folder of exports
+LARGEST_BESIDE = 2**33  # bytes of one that is no export
 EXPORT_NAME = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.zip"
 )
@@ -5432,6 +5433,11 @@ class Many:
                     name: Hashed(stack.enter_context(opened(self.folder / name, follow=False)))
                     for name in names
                 }
+                for name, each in files.items():
+                    if os.fstat(each.file.fileno()).st_size > LARGEST_BESIDE:
+                        raise CannotOpen(
+                            f"{self.folder / name} is larger than {LARGEST_BESIDE} bytes"
+                        )
                 if set(OF_REGISTER) <= set(names):
                     checkpoint, checkpoints, lines = (files[name] for name in OF_REGISTER)
                     self.register = verify_register(

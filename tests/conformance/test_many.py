@@ -142,6 +142,27 @@ def test_too_many_files_are_not_read(sound, capsys, monkeypatch):
     assert "holds more than 3 files" in result.stderr
 
 
+@pytest.mark.parametrize("name", ["VERIFY.md", "checkpoint", "checkpoints", "register.jsonl"])
+def test_a_file_that_claims_too_much_is_not_read(tmp_path, name):
+    """A few kilobytes unpack to a file of 2^63 bytes, nearly all of them holes."""
+    top = Path(shutil.copytree(case("folder-register").export, tmp_path / "top"))
+    words = [str(top), "--trust", str(STORED / "trust.json")]
+    os.truncate(top / name, 2**33 + 1)
+    assert verify.main(words) == 2
+    result = CliRunner().invoke(cli, ["verify", *words], prog_name="hansard")
+    assert result.exit_code == 2
+    assert f"{name} is larger than 8,589,934,592 bytes" in result.stderr
+
+
+def test_the_largest_file_beside_exports_is_read(tmp_path, capsys, monkeypatch):
+    top = Path(shutil.copytree(case("folder-register").export, tmp_path / "top"))
+    words = [str(top), "--trust", str(STORED / "trust.json")]
+    most = max((top / name).stat().st_size for name in verify.OF_REGISTER)
+    monkeypatch.setattr(verify, "LARGEST_BESIDE", most)
+    monkeypatch.setattr("hansard.record.folder.MAX_FILE", most)
+    assert ask_both(words, capsys)[0] == 0
+
+
 def test_what_has_another_name_is_not_compared_with_the_register(tmp_path, capsys):
     top = Path(shutil.copytree(case("folder-register").export, tmp_path / "top"))
     one, two = sorted(top.glob("*.zip"))

@@ -26,8 +26,12 @@ def read_file(path: Path, most: int = MAX_FILE) -> bytes:
     """Return a file's bytes; raises UsageError `input.unreadable`, also for more than `most`."""
     data = _read(path, most)
     if len(data) > most:
-        raise UsageError("input.unreadable", f"{path} is larger than {most:,} bytes")
+        raise _too_large(path, most)
     return data
+
+
+def _too_large(path: Path, most: int) -> UsageError:
+    return UsageError("input.unreadable", f"{path} is larger than {most:,} bytes")
 
 
 def read_own(path: Path, most: int = MAX_EXPORT) -> bytes:
@@ -36,10 +40,15 @@ def read_own(path: Path, most: int = MAX_EXPORT) -> bytes:
 
 
 @contextmanager
-def open_own(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that is no link, to be read in parts; raises UsageError `input.unreadable`."""
+def open_own(path: Path, most: int) -> Iterator[BinaryIO]:
+    """Give a file that is no link, to be read in parts.
+
+    Raises UsageError `input.unreadable`, also for more than `most` bytes.
+    """
     try:
         with private.opened(path, follow=False) as file:
+            if os.fstat(file.fileno()).st_size > most:
+                raise _too_large(path, most)
             yield file
     except OSError as error:
         raise UsageError("input.unreadable", f"{path} cannot be read: {error.strerror}") from None

@@ -222,7 +222,7 @@ def _look_around(path: Path, trust: Trust, since: Checkpoint | None) -> Folder:
     strange = names.keys() - listed - ({NAME} if sums is not None else set())
     with ExitStack() as stack:
         rest = {
-            name: _Hashed(stack.enter_context(open_own(path / name)))
+            name: _Hashed(stack.enter_context(open_own(path / name, folders.MAX_FILE)))
             for name in sorted(listed.difference(exports))
         }
         register = None

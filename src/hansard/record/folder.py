@@ -16,6 +16,7 @@ VERIFY = "VERIFY.md"
 LINES, CHECKPOINT, KEPT = "register.jsonl", "checkpoint", "checkpoints"
 REGISTER = (CHECKPOINT, KEPT, LINES)  # all three, or none
 MAX_FILES = 100_000  # of a folder: a list of as many is a note that can be read
+MAX_FILE = 2**33  # bytes of one that is no export: a file with holes claims any number of them
 _END = ".zip"
 _EXPORT = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.zip"
 _OTHERS = "|".join(map(re.escape, (VERIFY, *REGISTER)))
