@@ -10,7 +10,7 @@ from typing import Any
 from conformance_kit.debates import policy_of, under, voting
 from conformance_kit.exports import export, withholding, zip_of
 from conformance_kit.moderated import moderating
-from conformance_kit.records import Data, Record, digest, dump
+from conformance_kit.records import Data, Files, Record, digest, dump
 
 
 def lengthened(record: Record, change: Callable[[Any], Data | None]) -> Record:
@@ -76,8 +76,8 @@ def says_of_its_turns(more: Data, positions: int = 38) -> bytes:
     return zip_of(withholding(lengthened(record, change), *names))
 
 
-def ranking_names(entries: int = 30) -> bytes:
-    """An export whose verdict is recorded so often, each time over other short names."""
+def ranking_names(entries: int) -> Files:
+    """An export whose verdict is recorded so often again, each time over other short names."""
     record = moderating("ranked", max_rounds=1)
     names = map("".join, product(ascii_letters, repeat=4))
     verdict = record.event(record.seq("verdict.recorded"))
@@ -85,4 +85,4 @@ def ranking_names(entries: int = 30) -> bytes:
     for _ in range(entries):
         ranking = list(islice(names, 148_000))
         events.append({**verdict, "data": {**verdict["data"], "ranking": ranking}})
-    return zip_of(export(record.numbered(events)))
+    return export(record.numbered(events))

@@ -236,10 +236,10 @@ def odd():
     yield "late for its synthesis", (record.events, record.texts)
     listing = says_of_its_turns({"unanswered": [*range(1, 20_000)]}, positions=2)
     yield "much unanswered", of_bundle(bundle.of_files(bundle.unpack(listing)))
-    refused = Fail("client_error", wire=Wire(401))
-    record = Debate(Setup(model="openai:m"), script(usual=refused)).run().record
-    events = json.loads(json.dumps(record.events).replace("openai:m", "constructor:m"))
-    yield "a provider that nobody knows", (events, record.texts)
+    for usual in (Fail("client_error", wire=Wire(401)), vote("release")):
+        record = Debate(Setup(model="openai:m"), script(usual=usual)).run().record
+        events = json.loads(json.dumps(record.events).replace("openai:m", "constructor:m"))
+        yield f"a provider that nobody knows, {len(events)}", (events, record.texts)
     yield from led()
     fail = Fail("rate_limited", wait_ms=12_345)
     setup = Setup(limits={"seconds": 60, "calls": 40}, attempts=2)
@@ -655,7 +655,8 @@ def test_whatever_is_altered_there_are_figures(node, records):
                 rows[one] = {**rows[one], "data": huge(rows[one]["data"])}
             elif field in common:
                 value = rows[other]["data"][field]
-                if field == "model" and not isinstance(value, str):  # as a seat must name one
+                of_a_seat = {"model": str, "instructions": list}.get(field, object)
+                if not isinstance(value, of_a_seat):
                     continue
                 rows[one] = {**rows[one], "data": {**rows[one]["data"], field: value}}
         asked.append((rows, texts, [len(rows)]))

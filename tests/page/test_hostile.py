@@ -8,6 +8,7 @@ import pytest
 from conformance_kit.exports import export
 from conformance_kit.instructed import instructed
 from conformance_kit.records import derived
+from costly import ranking_names
 from exporting import exported
 from hansard.record import blob
 from hansard.report.safe import shown as spelled
@@ -190,6 +191,18 @@ def test_of_a_text_without_end_so_much_is_drawn_as_can_be_read(show, lengthy):
     said = page.text_content("#summary .said")
     assert 2_000_000 < len(said) < len(ENDLESS)
     assert "2,700,000 characters, in full in the record" in said[-100:]
+
+
+@pytest.fixture
+def ranking():
+    return ranking_names(6)
+
+
+def test_of_what_is_not_due_so_much_is_counted_as_takes_little_memory(show, ranking):
+    """Each of the last six entries has nearly 1 MiB, and the first of them is not due."""
+    page = show(ranking)
+    assert page.evaluate("page.events.length") == 28
+    assert page.evaluate("page.figures.left_out") == [26, 27, 28]
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ def test_entries_that_list_much_take_little_memory(node, tmp_path):
 @pytest.mark.slow
 def test_what_is_not_due_takes_little_memory(node, tmp_path):
     """30 MiB of names took 300 MiB while the data of all entries were kept."""
-    (tmp_path / "record").write_bytes(ranking_names())
+    (tmp_path / "record").write_bytes(zip_of(ranking_names(30)))
     options = ["--max-old-space-size=64"]
     (said,) = ask(node, [{"export": str(tmp_path / "record")}], options=options)
     assert [row["code"] for row in said["findings"]] == ["9.not_due"]

@@ -1,11 +1,19 @@
 "use strict";
 // What the page shows of a record, under the field names of the JSON report. Nothing is checked here.
 
-// The state after these events: one that does not follow from those before it counts for nothing.
+// The state after these events: one that does not follow from those before it counts for nothing,
+// nor what the walk did not come to, beyond so many bytes of it.
+const MOST_UNREACHED = 2 ** 21;
 const stateAfter = (events, texts) => {
 	const s = emptyState(texts);
+	let room = MOST_UNREACHED;
 	for (const event of events) {
 		const { debate, seq, at } = event;
+		if (!Object.hasOwn(event, "data")) room -= event.bytes.length;
+		if (room < 0) {
+			s.leftOut.push(seq);
+			continue;
+		}
 		Object.assign(s, { debate, seq, ...(!PEOPLE[event.type] && { at }) }); // the time of the close stays
 		try {
 			takeEntry(s, event);

@@ -61,7 +61,8 @@ const sat = (f, words) => {
 	const judges = f.seats.filter((seat) => ["judge", "moderator"].includes(seat.role));
 	const seats = judges.length ? judges : voters(f), { kinds, sitting } = WORDING;
 	if (!seats.length) return words;
-	const names = seats.map(({ model }) => kinds[model.split(":")[0]] ?? kinds.model);
+	const kindOf = new Map(Object.entries(kinds));
+	const names = seats.map(({ model }) => kindOf.get(model.split(":")[0]) ?? kinds.model);
 	const several = !judges.length && seats.length > 1;
 	return fill(sitting[judges.length || several ? seats[0].role : "one"], { words,
 		kind: unique(names).map((name) => (several ? `${name}s` : name)).join(" and ") });

@@ -75,7 +75,8 @@ SCRIPTS = {
     "view": ("view.js",),
 }
 STRICT = '"use strict";\n'
-_OUT_OF_SIGHT = ("1", "21")  # the checks of a container, and of a folder of debates
+# Of no use to a page: the checks of a container and of a folder, and the sections of a dossier.
+_OUT_OF_SIGHT = {"checks": ("1", "21"), "words": ("annexed",)}
 _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 
 
@@ -122,10 +123,10 @@ def part(name: str) -> str:
 
 
 def _vocabulary() -> str:
-    tables = {name: vocabulary.table(name) for name in vocabulary.TABLES}
-    tables["checks"] = {
-        number: row for number, row in tables["checks"].items() if number not in _OUT_OF_SIGHT
-    }
+    tables = {name: dict(vocabulary.table(name)) for name in vocabulary.TABLES}
+    for name, keys in _OUT_OF_SIGHT.items():
+        for key in keys:
+            del tables[name][key]
     text = json.dumps(tables, ensure_ascii=False, separators=(",", ":"))
     return f"const VOCABULARY = {text};\n"
 
