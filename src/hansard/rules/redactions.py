@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from hansard.record.keys import Role, Standing, Trust, standing
 from hansard.record.note import VerifierKey
@@ -74,19 +75,37 @@ def read(events: Iterable[Event], entry: Callable[[int], Event]) -> list[Redacti
 
     Entries of a kind that follows a close are looked at as far as a record may have them.
     """
+    numbered = ((place, row) for place, row in enumerate(events, 1) if row["type"] in AFTER)
+    people = [*islice(numbered, MOST_AFTER)]
+    there = _there(people, entry)
     before, found, erased = list[Event](), list[Redaction](), set[str]()
-    for place, event in enumerate(events, 1):
-        if event["type"] not in AFTER or len(before) == MOST_AFTER:
-            continue
+    for place, event in people:
         if event["type"] == "text.redacted":
             data = event["data"]
-            named = _named(entry(data["seq"]), data["field"]) if data["seq"] < place else None
+            named = there.get((data["seq"], data["field"])) if data["seq"] < place else None
             misplaced = _misplaced(named, data["blob"], erased)
             faulty = misplaced is not None or any(after.faults(before, event))
             found.append(Redaction(place, event["at"], data, misplaced, faulty))
             erased.add(data["blob"])
         before.append(event)
     return found
+
+
+def _there(
+    people: Iterable[tuple[int, Event]], entry: Callable[[int], Event]
+) -> dict[tuple[int, str], str]:
+    """Return the texts that stand where redactions say; each entry is read once for all of them."""
+    wanted = {
+        (event["data"]["seq"], event["data"]["field"])
+        for place, event in people
+        if event["type"] == "text.redacted" and event["data"]["seq"] < place
+    }
+    return {
+        (seq, field): name
+        for seq in {seq for seq, _ in wanted}
+        for field, name in texts_of(entry(seq)["data"])
+        if (seq, field) in wanted
+    }
 
 
 def _named(event: Event, place: str) -> str | None:

@@ -63,6 +63,23 @@ def test_a_text_is_erased_where_it_stands():
     assert standings(debate) == [({"house/ann": "trusted"}, True)]
 
 
+def test_an_entry_is_read_once_for_all_redactions_that_name_a_text_of_it():
+    """A thousand of them that name a long entry would take minutes."""
+    debate = closed()
+    for field in ("question", "review", "question"):
+        redact(debate, 1, field)
+    redact(debate, len(debate.record.events), "reason")
+    asked, events = [], debate.record.events
+
+    def entry(seq):
+        asked.append(seq)
+        return events[seq - 1]
+
+    found = redactions.read(events, entry)
+    assert [row.misplaced is None for row in found] == [True, True, False, True]
+    assert sorted(asked) == [1, len(events) - 1]
+
+
 def test_every_text_of_an_entry_has_a_place():
     debate = closed()
     review(debate, "conditions", conditions=["x", "y"])
