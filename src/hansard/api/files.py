@@ -34,6 +34,19 @@ def _too_large(path: Path, most: int) -> UsageError:
     return UsageError("input.unreadable", f"{path} is larger than {most:,} bytes")
 
 
+def _refuse_store(path: Path) -> None:
+    """Refuse a file of an open store: to read it takes back the locks that this process has on it.
+
+    Raises UsageError `input.unreadable`.
+    """
+    from hansard.runtime.files import settled
+    from hansard.store.file import is_in_use
+
+    if is_in_use(settled(path)):
+        said = f"{path} belongs to a store that is open; name another file"
+        raise UsageError("input.unreadable", said)
+
+
 def read_own(path: Path, most: int = MAX_EXPORT) -> bytes:
     """Return at most one byte more than `most` of a file that is no link."""
     return _read(path, most, follow=False)
@@ -45,6 +58,7 @@ def open_own(path: Path, most: int) -> Iterator[BinaryIO]:
 
     Raises UsageError `input.unreadable`, also for more than `most` bytes.
     """
+    _refuse_store(path)
     try:
         with private.opened(path, follow=False) as file:
             if os.fstat(file.fileno()).st_size > most:
@@ -56,6 +70,7 @@ def open_own(path: Path, most: int) -> Iterator[BinaryIO]:
 
 def _read(path: Path, most: int, *, follow: bool = True) -> bytes:
     """Return at most one byte more than `most`: enough to see that it is too much."""
+    _refuse_store(path)
     try:
         return private.read(path, most, follow=follow)
     except OSError as error:

@@ -113,10 +113,7 @@ class Files:
         begin = self.folder if isinstance(name, str) and self.folder else Path()
         real = Path(os.path.realpath(begin / name, strict=True))
         _refuse_keys(real, real.stat(), name)
-        if is_in_use(real):
-            raise UsageError(
-                "spec.file_store", f"{name} belongs to a store that is open; name another file"
-            )
+        _refuse_store(real, name)
         if isinstance(name, str) and any(map(real.is_relative_to, _KERNEL)):
             raise _no_file(name)
         if isinstance(name, str) and not self._reaches(real):
@@ -169,11 +166,14 @@ def read_own(path: Path, folder: Path | None = None) -> bytes:
     """Return what the spec file `path` holds, which the caller names; it may be a pipe.
 
     It is read in its `folder` where that is known already. Raises UsageError
-    `spec.unreadable` or `spec.file_size`.
+    `spec.unreadable`, `spec.file_size`, or `spec.file_store` for what is, or leads to, a file
+    of an open store.
     """
     place = path if folder is None else folder / path.name
-    with _told(path, "spec.unreadable"), place.open("rb", buffering=0) as file:
-        data = _bounded(file.fileno(), LIMITS["spec"])
+    with _told(path, "spec.unreadable"):
+        _refuse_store(settled(place), path)
+        with place.open("rb", buffering=0) as file:
+            data = _bounded(file.fileno(), LIMITS["spec"])
     return check_size(data, path, "spec")
 
 
@@ -228,6 +228,14 @@ def decoded(data: bytes, name: object, code: str) -> str:
     with _told(name, code):
         text = data.decode("utf-8-sig")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _refuse_store(real: Path, name: object) -> None:
+    """Raise UsageError `spec.file_store` where a path without links leads to an open store."""
+    if is_in_use(real):
+        raise UsageError(
+            "spec.file_store", f"{name} belongs to a store that is open; name another file"
+        )
 
 
 def _refuse_keys(real: Path, found: os.stat_result, name: object) -> None:

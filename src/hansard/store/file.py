@@ -309,8 +309,9 @@ def is_in_use(real: Path) -> bool:
     While one is open, its index stands beside it (https://sqlite.org/walformat.html). Who opens
     and closes such a file takes back all locks that this process has on it, as `_is_ours` says.
     """
-    stores = {str(real).removesuffix(end) for end in ("", "-wal", "-shm")}
-    return any(Path(f"{store}-shm").exists() for store in stores)
+    name = str(real)  # where case does not matter, `-SHM` is the index, too
+    stores = [name, name[:-4]] if name[-4:].casefold() in ("-wal", "-shm") else [name]
+    return any(os.path.exists(f"{store}-shm") for store in stores)  # noqa: PTH110 - never raises
 
 
 def is_blank(path: Path) -> bool:

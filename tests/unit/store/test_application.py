@@ -17,9 +17,13 @@ from uuid import UUID
 import pytest
 
 import playing
+from hansard.api.records import read_export
+from hansard.api.specs import estimate
+from hansard.api.trust import read_policy
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
 from hansard.record.bundle import Head
+from hansard.record.keys import Trust
 from hansard.rules.events import Fact
 from hansard.runtime.files import Files
 from hansard.store.application import Batch, Store, migrate
@@ -175,6 +179,7 @@ FIRST = """
 import sys, time
 from pathlib import Path
 from hansard.record.bundle import Head
+from hansard.record.keys import Trust
 from hansard.store.application import Batch, Store, migrate
 from hansard.store.database import Extras
 print("ready", flush=True)
@@ -364,6 +369,35 @@ def test_no_spec_reads_a_file_of_an_open_store(shelf, end, own):
     shelf.store.close()
     if not end:
         assert Files(shelf.path.parent).read("h.db", "file", "spec.unreadable")
+
+
+READERS = {
+    "spec": estimate,
+    "policy": lambda path: read_policy(path, Trust()),
+    "export": read_export,
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+@pytest.mark.parametrize("end", ["", "-wal", "-shm"])
+def test_what_a_caller_names_is_no_file_of_an_open_store_either(shelf, end, what):
+    """Another process would take away the log in which this one stores: what it paid is lost."""
+    shelf.fill(3)
+    link = shelf.path.with_name("stranger.yaml")
+    link.symlink_to(f"{shelf.path}{end}")
+    with pytest.raises(UsageError, match=r"stranger\.yaml belongs to a store that is open"):
+        READERS[what](link)
+    look = f"import hansard; hansard.open_store('sqlite:///{shelf.path}').debates()"
+    subprocess.run([sys.executable, "-c", look], check=True)
+    assert shelf.path.with_name("h.db-wal").exists()
+
+
+@pytest.mark.parametrize("end", ["-WAL", "-SHM", "-\N{LATIN SMALL LETTER LONG S}hm"])
+def test_a_file_of_an_open_store_has_other_names_where_case_does_not_matter(shelf, end):
+    shelf.fill(3)
+    shelf.path.with_name(f"h.db{end}").touch()
+    with pytest.raises(UsageError, match="belongs to a store that is open"):
+        Files(shelf.path.parent).read(f"h.db{end}", "file", "spec.unreadable")
 
 
 def foreign(path):
