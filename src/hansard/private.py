@@ -105,9 +105,21 @@ class Folder:
             for entry in found:
                 yield entry.name, entry.is_file(follow_symlinks=False)
 
+    @contextmanager
+    def inner(self, name: str) -> Iterator[Folder]:
+        """Make a folder in it, where nothing has its name, and hold that."""
+        at, here = self._at(name), self.descriptor
+        os.mkdir(at, 0o700, dir_fd=here)
+        with held(self.path / name, own=True, within=self) as made:
+            yield made
+
     def remove(self, name: str) -> None:
-        """Take a file out of the folder."""
-        os.unlink(self._at(name), dir_fd=self.descriptor)
+        """Take a file, or a folder in which nothing is, out of the folder."""
+        at, here = self._at(name), self.descriptor
+        try:
+            os.unlink(at, dir_fd=here)
+        except (IsADirectoryError, PermissionError):  # the second is what POSIX says of a folder
+            os.rmdir(at, dir_fd=here)
 
     def lock(self) -> None:
         """Take the right to edit its files, until it is let go of, where there are such locks."""
@@ -119,13 +131,20 @@ class Folder:
 
 
 @contextmanager
-def held(path: Path, *, own: bool = False, listed: bool = False) -> Iterator[Folder]:
-    """Hold a folder; its `own` is no link, and one that is `listed` can be locked as well."""
+def held(
+    path: Path, *, own: bool = False, listed: bool = False, within: Folder | None = None
+) -> Iterator[Folder]:
+    """Hold a folder; its `own` is no link, and one that is `listed` can be locked as well.
+
+    One `within` another that is held is found there, whatever has taken that one's place.
+    """
     if os.link not in os.supports_dir_fd:
         yield Folder(path, None)
         return
     flags = os.O_DIRECTORY | (os.O_RDONLY if listed else _PASS)
-    descriptor = os.open(path, flags | (getattr(os, "O_NOFOLLOW", 0) if own else 0))
+    flags |= getattr(os, "O_NOFOLLOW", 0) if own else 0
+    at, here = (path.name, within.descriptor) if within else (path, None)
+    descriptor = os.open(at, flags, dir_fd=here)
     try:
         yield Folder(path, descriptor)
     finally:

@@ -15,6 +15,7 @@ from cli_support import files, leave_open, only_debate, write_debate, write_form
 from formats import NAMES, STANCES
 from hansard import ConsensusResult, private
 from hansard.rules.formats import FORMATS
+from hansard.schemas import render
 
 VOTES = dict(zip(NAMES, ("release", "revise", "revise"), strict=True))
 SEAT = {"id": "one", "model": "scripted:replies.yaml"}
@@ -332,19 +333,35 @@ def test_a_folder_that_cannot_be_written(hansard):
 
 
 def test_an_example_that_could_not_be_written_whole_is_not_there(hansard, monkeypatch):
-    write, room = private.write, iter(range(3))
+    write, room = private.Folder.write, iter(range(4))
 
-    def full(path, data, **how):
+    def full(*given):
         if next(room, None) is None:
             raise OSError(errno.ENOSPC, "No space left on device")
-        write(path, data, **how)
+        write(*given)
 
     Path("mine").mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr(private, "write", full)
+        patch.setattr(private.Folder, "write", full)
         assert_refused(hansard("init", "mine"), "init.failed")
     assert [*Path("mine").iterdir()] == []
     assert hansard("init", "mine").code == 0
+
+
+def test_an_example_is_neither_written_nor_taken_away_elsewhere(hansard, monkeypatch):
+    """Not even where somebody puts a link to another example in the place of its folder."""
+    assert hansard("init", "other").code == 0
+    before = sorted(Path("other").rglob("*"))
+
+    def swapped(name):
+        Path("mine").rename("taken")
+        Path("mine").symlink_to("other")
+        return render(name)
+
+    monkeypatch.setattr("hansard.cli.starting.render", swapped)
+    hansard("init", "mine")
+    assert sorted(Path("other").rglob("*")) == before
+    assert len(list(Path("taken").rglob("*"))) == len(before)
 
 
 @pytest.mark.parametrize("args", [["nonsense"], ["run"], ["report", "x", "--as", "pdf"]])

@@ -118,9 +118,24 @@ def test_of_a_folder_that_is_held_nothing_is_read_written_or_removed_elsewhere(t
         with folder.opened("x") as file:
             assert file.read() == b"there"
         folder.remove("x")
-        assert list(folder.files()) == [("y", True)]
-    assert (own / "y").read_bytes() == b"mine"
+        with folder.inner("z") as inner:
+            inner.write("y", (b"mine",))
+        assert sorted(folder.files()) == [("y", True), ("z", False)]
+    assert (own / "y").read_bytes() == (own / "z" / "y").read_bytes() == b"mine"
     assert [found.name for found in other.iterdir()] == ["x"]
+
+
+def test_a_folder_in_one_that_is_held_is_made_anew_and_removed_only_when_empty(tmp_path):
+    with private.held(tmp_path, own=True, listed=True) as folder:
+        with folder.inner("x") as inner:
+            inner.write("y", (b"mine",))
+        with pytest.raises(FileExistsError), folder.inner("x"):
+            pass
+        with pytest.raises(OSError, match="not empty"):
+            folder.remove("x")
+        (tmp_path / "x" / "y").unlink()
+        folder.remove("x")
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("kind", ["link", "pipe"])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -14,13 +13,13 @@ import click
 from rich.text import Text
 
 import hansard
-from hansard import private
-from hansard.api.exporting import make_output, output_folder
+from hansard.api.exporting import output_folder
 from hansard.cli.console import console, fields
 from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.examples import EXAMPLES
 from hansard.installing import install_command
+from hansard.private import Folder
 from hansard.schemas import SCHEMAS, render
 
 _HINT = re.compile(rb"pip install 'hansard\[(\w+)\]'")  # in the text of an example
@@ -79,43 +78,39 @@ def write_example(folder: Path, name: str = "consensus") -> None:
     Raises UsageError `output.exists`, `init.not_empty` or `init.failed`, before it writes a file.
     """
     try:
-        make_output(folder)
-        if any(folder.iterdir()):
-            raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
-        with _whole() as made:
-            _copy(files("hansard.examples") / name, folder, made)
-            _write(folder / "debate.schema.json", render("spec").encode(), made)
+        with output_folder(folder, listed=True) as held, ExitStack() as made:
+            if any(held.files()):
+                raise UsageError("init.not_empty", f"{folder} is not empty; name a new folder")
+            _copy(files("hansard.examples") / name, held, made)
+            _write(held, "debate.schema.json", render("spec").encode(), made)
     except OSError as error:
         raise UsageError("init.failed", f"{folder} cannot be written: {error.strerror}") from None
 
 
-@contextmanager
-def _whole() -> Iterator[list[Path]]:
-    """Give a list of what is made; it is taken away again if not all of it could be."""
-    made = list[Path]()
-    try:
-        yield made
-    except BaseException:
-        for path in reversed(made):
-            with suppress(OSError):
-                path.rmdir() if path.is_dir() else path.unlink()
-        raise
-
-
-def _copy(source: Traversable, target: Path, made: list[Path]) -> None:
+def _copy(source: Traversable, target: Folder, made: ExitStack) -> None:
     for item in source.iterdir():
-        place = target / item.name
         if item.is_dir():
-            make_output(place)
-            made.append(place)
-            _copy(item, place, made)
+            inner = made.enter_context(target.inner(item.name))
+            _undo_unless_whole(target, item.name, made)
+            _copy(item, inner, made)
         else:
-            _write(place, _HINT.sub(_installing, item.read_bytes()), made)
+            _write(target, item.name, _HINT.sub(_installing, item.read_bytes()), made)
 
 
-def _write(path: Path, data: bytes, made: list[Path]) -> None:
-    private.write(path, data)
-    made.append(path)
+def _write(folder: Folder, name: str, data: bytes, made: ExitStack) -> None:
+    folder.write(name, (data,))
+    _undo_unless_whole(folder, name, made)
+
+
+def _undo_unless_whole(folder: Folder, name: str, made: ExitStack) -> None:
+    """Take what was made away again if not all of it can be."""
+
+    def undo(kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            with suppress(OSError):
+                folder.remove(name)
+
+    made.push(undo)
 
 
 def _installing(hint: re.Match[bytes]) -> bytes:
