@@ -249,28 +249,38 @@ def _refuse_keys(real: Path, found: os.stat_result, name: object) -> None:
 def _told_secret_by(real: Path, found: os.stat_result) -> str | None:
     """Return the variable by which a file belongs to the caller's keys, if any."""
     for name, value in os.environ.items():
-        if value and _NAMES_KEYS(name) and _is_file(found, value):
+        if value and _NAMES_KEYS(name) and _is_file(found, _spelled_out(value)):
             return name
-        if value and name in _KEY_FOLDERS and _is_below(real, Path(_spelled_out(value))):
+        if value and name in _KEY_FOLDERS and _is_below(real, _spelled_out(value)):
             return name
     try:
         home = Keyring.default_folder()
     except UsageError:  # nobody can tell where it would be: there is none
         return None
     is_inside = real.is_relative_to(os.path.realpath(home)) or _is_below(real, home)
-    return "HANSARD_HOME" if is_inside else None
+    return "HANSARD_HOME" if is_inside or _is_key(real, found, home / "keys") else None
 
 
-def _is_file(found: os.stat_result, other: str) -> bool:
-    """Say whether a file is the one that a variable names, by whichever of its names."""
-    try:  # AWS's library reads `~` and `$NAME` in it
-        return samestat(found, Path(_spelled_out(other)).stat())
+def _is_key(real: Path, found: os.stat_result, folder: Path) -> bool:
+    """Say whether a file is one of a folder of keys: that, or a key in it, may be a link."""
+    try:
+        keys = list(folder.iterdir())
+    except OSError:  # there is none
+        return False
+    return _is_below(real, folder) or any(_is_file(found, key) for key in keys)
+
+
+def _is_file(found: os.stat_result, other: Path) -> bool:
+    """Say whether a file is that other one, by whichever of its names."""
+    try:
+        return samestat(found, other.stat())
     except OSError:  # there is no such file
         return False
 
 
-def _spelled_out(name: str) -> str:
-    return os.path.expandvars(os.path.expanduser(name))  # noqa: PTH111 - without a home, too
+def _spelled_out(name: str) -> Path:
+    """Return the path in a variable, in which AWS's library reads `~` and `$NAME`."""
+    return Path(os.path.expandvars(os.path.expanduser(name)))  # noqa: PTH111 - without a home, too
 
 
 def _is_below(real: Path, folder: Path) -> bool:

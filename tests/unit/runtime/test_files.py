@@ -139,6 +139,23 @@ def test_keys_below_the_specs_own_folder_are_never_read(place, monkeypatch):
     assert refused(read, place, "in/note.md").code == "spec.file_keys"
 
 
+@pytest.mark.parametrize("name", ["keys", "keys/export.pem"])
+def test_keys_that_a_link_in_their_folder_leads_to_are_never_read(place, name):
+    """As where a tool keeps all that is set up on a machine, or keys, in a folder of its own."""
+    kept = place / "spec" / "kept"
+    (place / "home" / name).rename(kept)
+    (place / "home" / name).symlink_to(kept)
+    found = "kept/export.pem" if kept.is_dir() else "kept"
+    assert refused(read, place, found).code == "spec.file_keys"
+    assert refused(read, place, place / "spec" / found).code == "spec.file_keys"
+
+
+def test_a_second_name_of_a_key_is_not_read(place):
+    (place / "home" / "keys" / "another.pem").symlink_to("nowhere")
+    (place / "spec" / "again.txt").hardlink_to(place / "home" / "keys" / "export.pem")
+    assert refused(read, place, "again.txt").code == "spec.file_keys"
+
+
 def test_a_path_from_python_is_the_callers_own(place, monkeypatch):
     assert read(place, place / "other" / "secret") == SECRET
     monkeypatch.chdir(place / "other")
