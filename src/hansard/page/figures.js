@@ -2,11 +2,11 @@
 // What the page shows of a record, under the field names of the JSON report. Nothing is checked here.
 
 // The state after these events: one that does not follow from those before it counts for nothing,
-// nor what the walk did not come to, beyond so many bytes of it.
-const MOST_UNREACHED = 2 ** 21;
+// nor what the walk did not find sound, beyond so many bytes of it.
+const MOST_UNSOUND = 2 ** 21;
 const stateAfter = (events, texts) => {
 	const s = emptyState(texts);
-	let room = MOST_UNREACHED;
+	let room = MOST_UNSOUND;
 	for (const event of events) {
 		const { debate, seq, at } = event;
 		if (!Object.hasOwn(event, "data")) room -= event.bytes.length;

@@ -50,7 +50,7 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 		const check = checkOf(row);
 		counts[check] = (counts[check] ?? 0) + 1;
 		if (counts[check] > MOST_LISTED || sizes[check] > MOST_EVIDENCE) return false;
-		sizes[check] = (sizes[check] ?? 0) + toBytes(JSON.stringify([row.expected, row.found])).length;
+		sizes[check] = (sizes[check] ?? 0) + sizeOf(row);
 		return true;
 	});
 	findings.sort((a, b) => a.seq - b.seq || checkOf(a) - checkOf(b) ||
@@ -88,6 +88,8 @@ async function verifyFiles(files, trust, revoked = [], witnesses = 0) {
 		signers, ed25519: able, walk,
 	};
 }
+
+const sizeOf = ({ expected, found }) => toBytes(JSON.stringify([expected, found])).length;
 
 // How many of the texts that are named there are, and what became of the others.
 function textsInWords({ named, present, ...gone }) {
@@ -224,7 +226,7 @@ function readLine(bytes) {
 	return JSON.stringify(value) === text && isSorted(value) ? [null, value] : ["4.bytes", null];
 }
 
-// An entry. Its data are read anew until the walk keeps them: lists take much memory.
+// An entry. Its data are read anew unless the walk finds them sound: lists take much memory.
 class Entry {
 	static last = {};
 

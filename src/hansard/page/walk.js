@@ -58,7 +58,7 @@ class Walk {
 		Object.assign(this, {
 			texts, policy, // null where it cannot be read
 			redactions, // what the record says was erased
-			findings: [], log: [{ due: ["debate.opened"], steps: [] }], seen: {}, place: 0,
+			findings: [], told: {}, log: [{ due: ["debate.opened"], steps: [] }], seen: {}, place: 0,
 			prices: new Map(), seats: new Map(), documents: new Map(), // and the rest of the opening
 			entry: null, steps: new Map(), over: [], waiting: 0, // what is due; `over`: its turns so far
 			lost: new Map(), // by seat: the steps in a row that it has lost (§11)
@@ -73,7 +73,7 @@ class Walk {
 	walk(events) {
 		for (const event of events) {
 			this.place++;
-			Object.defineProperty(event, "data", { value: event.data }); // kept
+			const faults = this.findings.length;
 			try {
 				this.take(event);
 			} catch (error) {
@@ -81,6 +81,7 @@ class Walk {
 				this.report("9.not_due", error.message, event.type);
 				return;
 			}
+			if (this.findings.length === faults) Object.defineProperty(event, "data", { value: event.data });
 			this.followed = this.place;
 			this.log.push({ due: this.next(), steps: this.awaited().slice(0, 8).map(({ fields }) => fields) });
 		}
@@ -158,8 +159,12 @@ class Walk {
 		}
 	}
 
-	report(code, expected, found) {
-		this.findings.push(finding(code, this.place, expected, found));
+	// Of a check of which enough is told nothing more is kept than how often it fails.
+	report(code, ...evidence) {
+		const check = parseInt(code, 10), told = this.told[check] ?? 0;
+		const row = finding(code, this.place, ...(told > MOST_EVIDENCE ? [] : evidence));
+		this.told[check] = told + sizeOf(row);
+		this.findings.push(row);
 	}
 
 	get turns() {
