@@ -47,9 +47,9 @@ def counted_wrong() -> Record:
     return lengthened(record, change)
 
 
-def counted_names(entries: int = 60) -> bytes:
+def counting_names(entries: int) -> Files:
     """An export whose votes were counted so often, each time over other short names."""
-    record = voting("counted-names", {"ann": "a", "ben": "b"}, max_rounds=entries // 4)
+    record = voting("counting-names", {"ann": "a", "ben": "b"}, max_rounds=entries // 4)
     names = map("".join, product(ascii_letters, repeat=4))
 
     def change(event: Any) -> Data | None:
@@ -58,7 +58,7 @@ def counted_names(entries: int = 60) -> bytes:
         rows = [{"option": name, "votes": 1} for name in islice(names, 36_500)]
         return {**event["data"], "tally": rows}
 
-    return zip_of(export(lengthened(record, change)))
+    return export(lengthened(record, change))
 
 
 UNANSWERED = {"unanswered": [*range(1_000_000, 1_115_000)]}

@@ -8,7 +8,7 @@ import pytest
 from conformance_kit.exports import export
 from conformance_kit.instructed import instructed
 from conformance_kit.records import derived
-from costly import ranking_names
+from costly import counting_names, ranking_names
 from exporting import exported
 from hansard.record import blob
 from hansard.report.safe import shown as spelled
@@ -203,6 +203,17 @@ def test_of_what_is_not_due_so_much_is_counted_as_takes_little_memory(show, rank
     page = show(ranking)
     assert page.evaluate("page.events.length") == 28
     assert page.evaluate("page.figures.left_out") == [25, 26, 27, 28]
+
+
+@pytest.fixture
+def counting():
+    return counting_names(4)
+
+
+def test_of_what_an_entry_says_of_votes_so_much_is_drawn_as_can_be_read(show, counting):
+    drawn = show(counting).locator("summary", has_text="Votes are counted").all_text_contents()
+    assert len(drawn) == 4
+    assert all(20_000 < len(text) < 21_000 for text in drawn)
 
 
 @pytest.fixture

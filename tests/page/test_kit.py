@@ -15,7 +15,7 @@ from conformance_kit import gate, limits, runner, sources
 from conformance_kit.debates import decided, policy_of, under
 from conformance_kit.exports import export, files_of, seal, zip_of
 from conformance_kit.redacted import redact
-from costly import CITED, counted_names, instructed, ranking_names, says_of_its_turns
+from costly import CITED, counting_names, instructed, ranking_names, says_of_its_turns
 from exporting import APPROVAL, both, exported, summary
 from hansard.api.records import read_export
 from hansard.api.trust import read_trust
@@ -165,7 +165,7 @@ def test_what_is_not_due_takes_little_memory(node, tmp_path):
 @pytest.mark.slow
 def test_what_is_due_and_wrong_takes_little_memory(node, tmp_path):
     """60 MiB of counts took 570 MiB while all that is wrong in them was kept."""
-    (tmp_path / "record").write_bytes(counted_names())
+    (tmp_path / "record").write_bytes(zip_of(counting_names(60)))
     options = ["--max-old-space-size=128"]
     (said,) = ask(node, [{"export": str(tmp_path / "record")}], options=options)
     assert [row["code"] for row in said["findings"]] == ["14.tally"] * 2

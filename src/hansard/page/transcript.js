@@ -61,7 +61,7 @@ function entry(n, id, open) {
 	if (turn) return drawTurn(turn, n, event, kind, { id, tabindex: -1 }, [flags, more]);
 	return h(`details.entry${kind}`, { id, open: open ? "" : null },
 		h("summary", h("span.n", `#${n}`), event && h("span.n", clock(event)),
-			event ? headline(event) : "This line is no entry of a record"),
+			event ? upTo(MOST_SAID, headline(event)) : "This line is no entry of a record"),
 		flags, event && namedTexts(event), more);
 }
 
