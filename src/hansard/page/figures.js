@@ -9,8 +9,7 @@ const stateAfter = (events, texts) => {
 	let room = MOST_UNSOUND;
 	for (const event of events) {
 		const { debate, seq, at } = event;
-		if (!Object.hasOwn(event, "data")) room -= event.bytes.length;
-		if (room < 0) {
+		if (!Object.hasOwn(event, "data") && (room -= event.bytes.length) < 0) {
 			s.leftOut.push(seq);
 			continue;
 		}
