@@ -63,6 +63,7 @@ async function answer(asked) {
   const prompts = asked.prompts ? promptsOf(result) : undefined;
   const review = {
     says: reviewInWords(result), conditions: conditionsInWords(result), acting: acting(result),
+    erased: erasedInWords(result).map(({ text }) => text),
   };
   return {
     debate, entries, open, level, verdict, caveats, texts, checks, findings, place, prompts, review,

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import expect
 
 from conformance_kit.exports import export
 from conformance_kit.instructed import instructed
@@ -246,6 +247,23 @@ def test_a_long_text_that_many_entries_name_is_drawn_where_it_is_wanted(show, na
     assert page.locator("details.entry > pre", has_text="so it is so it is").count() == 3
     entry.get_by_text("Model, 180,000 characters").click()
     assert entry.locator(".extra[open] pre").first.text_content() == LONG
+
+
+@pytest.fixture
+def served_by_blanks():
+    """A record in which each of its calls was served by a model named by blanks alone."""
+    usual = vote("release", more={"model": " " * 180_000})
+    return exported(Debate(Setup(model=SERVED), script(usual=usual)).run().bundle())
+
+
+def test_of_a_name_of_blanks_so_much_is_read_as_is_said_in_a_line(show, served_by_blanks):
+    """Many calls may have one of sixty megabytes: all of it, for each, would take hours."""
+    page = show(served_by_blanks)
+    seat = page.locator("#participants article").first
+    seat.get_by_text("Prompts and replies by hash").click()
+    said = "… (180,000 characters, in full in the record that you can save)"
+    expect(seat.locator("dd", has_text=said)).to_have_count(1)
+    expect(seat.locator("td", has_text=said)).to_have_count(1)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ function actingOn(f, { walk, texts }, verdict) {
 	const who = f.review || f.owner?.name || "";
 	return { answer, head: words.head, why: fill(words[name], {
 		asked: oneLine(who, 80) ? nameInMarks(who) : asked, reviewer,
-		who: few(unique(rows.map(({ event: { data } }) => textOf({ texts }, data.reviewer))
+		who: few(unique(unique(rows.map(({ event: { data } }) => textOf({ texts }, data.reviewer)))
 			.map((name) => name ? nameInMarks(name) : GONE))),
 		why: askedSince(review), wanted: many(review.wanted || 1, "approval"),
 		conditions: many(unmetIn(review), "condition"),

@@ -13,7 +13,7 @@ const emptyState = (texts) => ({
 	texts, spec: null, format: null, inWords: [], seats: new Map(), used: new Map(), evidence: [],
 	votes: new Map(), calls: new Map(), open: new Set(), answers: new Map(), tries: new Map(), sentBack: new Map(),
 	turns: [], rejected: [], counts: [], similarities: [], verdict: null, refused: null,
-	truncated: null, cut: null, decision: null, synthesis: null, closed: null, tools: [], tokens: 0,
+	truncated: null, cut: null, decision: null, synthesis: null, closed: null, tools: [], called: new Map(), tokens: 0,
 	lastFailed: new Map(), microUsd: 0, roundTokens: [], unpriced: 0, sentOtherwise: [], compared: 0, failed: 0,
 	abandoned: 0, resumes: 0, notes: [], leftOut: [],
 });
@@ -210,15 +210,16 @@ const EVENTS = {
 		headline: "{who} calls a tool",
 		take: (s, d) => {
 			const tool = typeof d.tool === "string" ? d.tool : textOf(s, d.tool);
-			s.tools.push({ ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null,
-				seq: s.seq });
+			const row = { ...d, tool, arguments: textOf(s, d.arguments), result: null, ok: null, seq: s.seq };
+			s.tools.push(row);
+			s.called.set(`${d.call} ${d.number}`, row);
 		},
 		folded: "calls",
 	},
 	"tool.returned": {
 		headline: "The tool answers {who}",
 		take: (s, d) => {
-			const tool = s.tools.findLast((row) => row.call === d.call && row.number === d.number);
+			const tool = s.called.get(`${d.call} ${d.number}`);
 			Object.assign(tool, { ok: d.ok, result: textOf(s, d.result) });
 		},
 		folded: "calls",

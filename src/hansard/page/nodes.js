@@ -46,7 +46,7 @@ function write(node, whole) {
 const said = (text) => (text === null ? h("em", GONE)
 	: h("bdi", upTo(MOST_SAID, text ?? "")));
 // What a provider says of itself stands in full at its entry.
-const brief = (text) => said(oneLine(text ?? "not stated", 300));
+const brief = (text) => said(oneLine(upTo(MOST_SAID, text ?? "not stated"), 300));
 const words = (text) => h("p.said", { dir: "auto" }, text ?? h("em", GONE));
 // What somebody wrote, on a ground of its own: it may look like a finding of this page.
 const apart = (...inside) => h("div.reading", inside);

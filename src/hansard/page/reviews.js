@@ -47,26 +47,27 @@ const reviewerInWords = ({ event: { at, data }, key }, texts) => fill(VOCABULARY
 
 // Of each condition of all reviews, numbered in their order, whether it is met.
 const conditionsInWords = ({ walk: { review }, texts }) => {
-	const open = new Set(review?.open);
+	const open = new Set(review?.open), told = linesOf(texts, 1000);
 	return (review?.reviews ?? []).flatMap((row) => row.event.data.conditions.map((blob) => [row, blob]))
 		.map(([row, blob], index) => {
 			const met = row.standing === "trusted" && !open.has(blob.sha256);
 			return fill(VOCABULARY.words.conditions[met ? "met" : "open"],
-				{ number: index + 1, text: oneLine(shown({ texts }, blob), 1000) });
+				{ number: index + 1, text: told(blob) });
 		});
 };
 
 // Of each text that was erased what it was, when, why, at whose request, and who signed.
-const erasedInWords = ({ walk: { redactions }, texts }) => redactions.map((row) => {
-	const own = VOCABULARY.words.erased, { at, data } = row.event;
-	const doubts = row.keys.filter((each) => each.standing !== "trusted");
-	const told = fill(own.row, {
-		field: data.field, seq: data.seq, day: at.slice(0, 10),
-		...Object.fromEntries(["reason", "basis", "asked_by"].map((name) =>
-			[name, oneLine(shown({ texts }, data[name]), 1000)])),
-		keys: list(row.keys.map(({ key }) => key)),
+const erasedInWords = ({ walk: { redactions }, texts }, written = linesOf(texts, 1000)) =>
+	redactions.map((row) => {
+		const own = VOCABULARY.words.erased, { at, data } = row.event;
+		const doubts = row.keys.filter((each) => each.standing !== "trusted");
+		const told = fill(own.row, {
+			field: data.field, seq: data.seq, day: at.slice(0, 10),
+			...Object.fromEntries(["reason", "basis", "asked_by"].map((name) =>
+				[name, written(data[name])])),
+			keys: list(row.keys.map(({ key }) => key)),
+		});
+		const why = doubts.map(({ standing, key }) => standingInWords(standing, key));
+		return { seq: row.seq, counts: row.counts, text: row.counts ? told
+			: fill(own.doubted, { row: told, why: list(why) || own.policy }) };
 	});
-	const why = doubts.map(({ standing, key }) => standingInWords(standing, key));
-	return { seq: row.seq, counts: row.counts, text: row.counts ? told
-		: fill(own.doubted, { row: told, why: list(why) || own.policy }) };
-});

@@ -55,6 +55,12 @@ const oneLine = (text, limit = Infinity) => {
 	}
 };
 
+// What a blob says on one line, read once: entries may name one text of blanks again and again.
+const linesOf = (texts, limit, known = new Map()) => ({ sha256: name }) => {
+	if (!known.has(name)) known.set(name, oneLine(texts.get(name) || GONE, limit));
+	return known.get(name);
+};
+
 // A stance on one line: in its words, cut at the limit, and with the label that its author gave it;
 // where the words are gone, or a decision is no stance, the label is all.
 const stanceIn = (label, text, limit = 200) => {

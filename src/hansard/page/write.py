@@ -75,8 +75,9 @@ SCRIPTS = {
     "view": ("view.js",),
 }
 STRICT = '"use strict";\n'
-# Of no use to a page: the checks of a container and of a folder, and the sections of a dossier.
-_OUT_OF_SIGHT = {"checks": ("1", "21"), "words": ("annexed",)}
+# Of no use to a page: the checks of a container and of a folder, the sections of a dossier, and
+# what a policy says to those who run debates.
+_OUT_OF_SIGHT = {"checks": ("1", "21"), "words": ("annexed", "policed", "policy")}
 _PLACE = re.compile(r"\{\{(csp|style|scripts)\}\}")
 
 

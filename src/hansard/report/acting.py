@@ -93,9 +93,6 @@ def _name(text: str) -> str:
 def _reviewers(result: Result, case: str) -> str:
     """Return the names of those who reviewed, as far as this sentence tells them."""
     rows = reviews.against(result) if case == "doubted" else reviews.standing(result.reviewed)
-    names = [
-        GONE if row.reviewer is None else _name(row.reviewer)
-        for row in rows
-        if row.outcome in _TOLD.get(case, (row.outcome,))
-    ]
+    told = [row.reviewer for row in rows if row.outcome in _TOLD.get(case, (row.outcome,))]
+    names = [GONE if name is None else _name(name) for name in dict.fromkeys(told)]
     return few([*dict.fromkeys(names)])

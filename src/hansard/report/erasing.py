@@ -6,6 +6,7 @@ Whether that is enough is for the reader's trust file to say, as of a review.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, cast
 
 from hansard import vocabulary
@@ -53,6 +54,7 @@ def in_words(found: Reviewed, limit: int | None = None) -> Iterator[str]:
     With a limit what they wrote is on one line, cut there.
     """
 
+    @cache  # redactions may name one text of blanks again and again
     def written(text: str | None) -> str:
         text = GONE if text is None else text
         return text if limit is None else one_line(text, limit)

@@ -83,12 +83,17 @@ def refuse(events: Iterable[Event]) -> None:
 
 def rows(found: GateRecord) -> Iterator[tuple[str, str]]:
     """Yield what the gate answered, who asked, and what was noted since: labels and words."""
+
+    @cache  # outcomes may name one text of blanks again and again
+    def noted(text: str) -> str:
+        return fill(words["note"], note=one_line(text, LINE))
+
     words = vocabulary.words("gated")
     yield from gating.rows(found)
     filed = {"labels": ", ".join(found.labels), "retention": found.retention}
     yield from said.people(found.requester, found.owner, **filed)
     for row in found.reviewed.outcomes:
-        note = "" if row.note is None else fill(words["note"], note=one_line(row.note, LINE))
+        note = "" if row.note is None else noted(row.note)
         key = words["unsigned"] if row.key is None else fill(words["signed"], key=row.key)
         yield words["outcome"], fill(words["noted"], label=row.label, note=note, key=key)
     people = reviews.notable(found)

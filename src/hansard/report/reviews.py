@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Protocol, cast, get_args
 
 from hansard import vocabulary
@@ -196,11 +197,15 @@ def conditions(result: Spoken, limit: int | None = None) -> Iterator[str]:
 
     With a limit each is on one line, cut there.
     """
+
+    @cache  # reviews may name one text of blanks again and again
+    def written(text: str) -> str:
+        return text if limit is None else one_line(text, limit)
+
     words = vocabulary.words("conditions")
     rows = (condition for row in result.reviewed.reviews for condition in row.conditions)
     for number, row in enumerate(rows, 1):
-        text = GONE if row.text is None else row.text
-        text = text if limit is None else one_line(text, limit)
+        text = written(GONE if row.text is None else row.text)
         yield fill(words["met" if row.met else "open"], number=number, text=text)
 
 
