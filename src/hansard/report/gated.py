@@ -83,12 +83,12 @@ def refuse(events: Iterable[Event]) -> None:
 
 def rows(found: GateRecord) -> Iterator[tuple[str, str]]:
     """Yield what the gate answered, who asked, and what was noted since: labels and words."""
+    words = vocabulary.words("gated")
 
     @cache  # outcomes may name one text of blanks again and again
     def noted(text: str) -> str:
         return fill(words["note"], note=one_line(text, LINE))
 
-    words = vocabulary.words("gated")
     yield from gating.rows(found)
     filed = {"labels": ", ".join(found.labels), "retention": found.retention}
     yield from said.people(found.requester, found.owner, **filed)

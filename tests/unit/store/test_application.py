@@ -179,7 +179,6 @@ FIRST = """
 import sys, time
 from pathlib import Path
 from hansard.record.bundle import Head
-from hansard.record.keys import Trust
 from hansard.store.application import Batch, Store, migrate
 from hansard.store.database import Extras
 print("ready", flush=True)
