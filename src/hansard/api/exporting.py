@@ -101,11 +101,13 @@ def export_debates(
         ) from None
 
 
-def make_output(folder: Path) -> None:
-    """Make a folder for outputs, for its owner alone, if there is none.
+@contextmanager
+def output_folder(folder: Path, *, listed: bool = False) -> Iterator[private.Folder]:
+    """Make a folder for outputs, for its owner alone, if there is none, and hold it.
 
-    Raises OSError, and UsageError `output.exists` if a link stands there: somebody else may have
-    made it, to choose where the outputs go.
+    So no output goes elsewhere. One that need not be `listed` may be closed to that. Raises
+    OSError, and UsageError `output.exists` if a link stands there: somebody else may have made
+    it, to choose where the outputs go.
     """
     private.make_folders(folder)
     if folder.is_symlink():
@@ -113,15 +115,6 @@ def make_output(folder: Path) -> None:
             "output.exists",
             f"{folder} is a link, and Hansard writes through none; name the folder it leads to",
         )
-
-
-@contextmanager
-def output_folder(folder: Path, *, listed: bool = False) -> Iterator[private.Folder]:
-    """Make a folder for outputs as `make_output` does, and hold it: no output goes elsewhere.
-
-    One that need not be `listed` may be closed to that. Raises what `make_output` raises.
-    """
-    make_output(folder)
     with private.held(folder, own=True, listed=listed) as held:
         yield held
 
