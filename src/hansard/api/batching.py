@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hansard.record.policy import Policy
     from hansard.report.batched import Batch, BatchRow
     from hansard.report.formats import AnyResult
-    from hansard.rules.formats import AnySpec
     from hansard.runtime.budget import Budget
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
@@ -279,11 +278,12 @@ async def _piece(
 ) -> _Piece:
     """Return a debate that can be opened; raises what `run` would, and `batch.unpriced`."""
     from hansard.runtime import session
+    from hansard.runtime.inputs import sharing
 
     checked = await session.check(
         wanted.spec, store, wanted.folder, **given, elsewhere=queue is not None
     )
-    spec = _sharing(checked.spec, texts)
+    spec = sharing(checked.spec, texts)
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
         said = (
@@ -305,24 +305,6 @@ async def _piece(
     said_of_it = tuple((found.code, found.message) for found in checked.warnings)
     start = run if queue is None else enqueue
     return _Piece(wanted.row, start, most or 0, warnings=said_of_it)
-
-
-def _sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
-    """Return a spec that has what its documents hold in common with those that came before.
-
-    A thousand rows may be about one document, of which each would keep a copy until it is run.
-    """
-    evidence = [
-        row.model_copy(
-            update={
-                name: texts.setdefault(held, held)
-                for name in ("text", "taken")
-                if (held := getattr(row, name, None)) is not None
-            }
-        )
-        for row in spec.evidence
-    ]
-    return spec.model_copy(update={"evidence": evidence})
 
 
 # Running them

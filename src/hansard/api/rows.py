@@ -118,7 +118,7 @@ def planned(
     mistakes: Mistakes,
 ) -> list[Planned]:
     """Read every row; what is wrong with one is added to `mistakes`."""
-    from hansard.runtime.inputs import MOST_TOGETHER, values_in
+    from hansard.runtime.inputs import MOST_TOGETHER, sharing, values_in
 
     given: Mapping[str, Any]
     read: Callable[[Any], tuple[AnySpec, Path | None]]
@@ -137,7 +137,7 @@ def planned(
         read = partial(_from, *fields_of(template, folder))
     if not given and not mistakes:
         raise UsageError("batch.empty", "there is no row; name a spec, or fields for the template")
-    found, held = [], 0
+    found, held, texts = [], 0, dict[object, object]()
     for row, own in given.items():
         try:
             _check_name(row)
@@ -147,7 +147,8 @@ def planned(
                 mistakes.add(row, UsageError("batch.size", _TOO_MUCH))
                 break
             chooses = template is not None and isinstance(own, Mapping) and "model" in own
-            found.append(Planned(row, _labelled(spec, batch, row), begin, chooses))
+            labelled = _labelled(sharing(spec, texts), batch, row)
+            found.append(Planned(row, labelled, begin, chooses))
         except HansardError as error:
             mistakes.add(row if isinstance(row, str) else f"{row!r:.60}", error)
     return found

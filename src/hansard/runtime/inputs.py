@@ -104,6 +104,27 @@ def values_in(spec: object) -> int:
     return found
 
 
+def sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
+    """Return a spec that has what its documents hold in common with those that came before.
+
+    A thousand rows may be about one document, of which each would keep a copy until it is run:
+    what is written in NFC is made anew for each.
+    """
+    if not spec.evidence:
+        return spec
+    evidence = [
+        row.model_copy(
+            update={
+                name: texts.setdefault(held, held)
+                for name in ("text", "taken")
+                if (held := getattr(row, name, None)) is not None
+            }
+        )
+        for row in spec.evidence
+    ]
+    return spec.model_copy(update={"evidence": evidence})
+
+
 def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:
     """Return what a YAML or JSON file holds that a spec names."""
     return parse(files.text(name, kind, "spec.unreadable"), str(name))

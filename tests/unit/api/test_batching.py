@@ -257,6 +257,14 @@ def test_what_rows_state_together_is_bounded_their_template_counted_for_each(sto
     assert not store.debates()
 
 
+def test_rows_of_one_template_share_its_texts_from_their_reading_on():
+    """What is not in NFC is made anew for each: 45 rows on 4 MB took 775 MiB."""
+    template = PANEL | {"evidence": [{"id": "memo", "text": "cafe\u0301 " * 100}]}
+    first, second = planned(questions("a", "b"), template, None, "one", Mistakes())
+    assert first.spec.evidence[0].text == "caf\u00e9 " * 100
+    assert first.spec.evidence[0].text is second.spec.evidence[0].text
+
+
 def test_what_cells_list_is_bounded_as_well(store):
     row = ";".join(["e"] * 1_000)
     rows = write("question,evidence\n" + f"Why?,{row}\n" * 400)

@@ -158,6 +158,14 @@ def test_what_the_questions_state_together_is_bounded():
     assert refused(*questions) == [("golden.too_many", "11")]
 
 
+def test_questions_on_the_same_document_share_its_text():
+    """What is not in NFC is made anew for each: 45 questions on 4 MB took 829 MiB."""
+    memo = [{"id": "memo", "text": "cafe\u0301 " * 100}]
+    first, second = cases(row("One?", evidence=memo), row("Two?", evidence=memo))
+    assert first.spec.evidence[0].text == "caf\u00e9 " * 100
+    assert first.spec.evidence[0].text is second.spec.evidence[0].text
+
+
 @pytest.mark.parametrize("line", [b"\xff", b"\xef\xbb\xbf", b"[1]"])
 def test_lines_that_are_wrong_are_bounded_too(line):
     found = refused(*[line] * 3 * MOST)
