@@ -29,6 +29,8 @@ from hansard.runtime.notation import parse
 from hansard.verify.checks import MAX_DOCUMENTS, MAX_ORIGINALS
 
 _SHARED = ("block", "again", "synthesizer")
+MOST_FIELDS = 100  # of a template: each may stand for the names of a hundred options
+MOST_BLOCK = 16 << 10  # bytes of the template before each text: a prompt has it a thousand times
 _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any template
 # What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
 _INNER = re.compile(r"^function-|\[.*\]$")
@@ -374,7 +376,19 @@ def read_templates(spec: AnySpec, files: Files) -> dict[str, bytes]:
             known = ", ".join(f"{{{{{name}}}}}" for name in fields[role])
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
         found[role] = text.encode()
+    for role, template in found.items():
+        _check_short(role, template.decode(), fields[role])
     return found
+
+
+def _check_short(role: str, template: str, fields: Collection[str]) -> None:
+    """Refuse a template that, filled in, would take memory without bound: `spec.prompt`."""
+    if sum(name in fields for name in _FIELD.findall(template)) > MOST_FIELDS:
+        said = f"a {role} template has at most {MOST_FIELDS} fields; use each a few times"
+        raise UsageError("spec.prompt", said)
+    if role == "block" and len(template.encode()) > MOST_BLOCK:
+        said = f"a block template has at most {MOST_BLOCK:,} bytes: it stands before each text"
+        raise UsageError("spec.prompt", said)
 
 
 def _told(name: str) -> str:

@@ -461,6 +461,29 @@ def test_instructions_of_a_panels_own_replace_all_but_how_to_reply(tmp_path):
     assert all(templates[role].startswith(b"\nBe just.\n\nReply with one JSON") for role in changed)
 
 
+@pytest.mark.parametrize(
+    ("role", "line", "most"),
+    [("debater", "{{options}}", inputs.MOST_FIELDS), ("block", "x", inputs.MOST_BLOCK)],
+)
+def test_what_a_template_becomes_in_a_prompt_is_bounded(write, role, line, most):
+    """1 MiB of `{{options}}` took 1 GiB, 1 MB before each of 1,000 documents 2.9 GiB."""
+    spec = spec_with().model_copy(update={"prompts": {role: "mine.md"}})
+    templates = inputs.read_templates(spec, Files(write(line * most, "mine.md").parent))
+    assert templates[role] == (line * most).encode()
+    folder = write(line * (most + 1), "mine.md").parent
+    error = refused(inputs.read_templates, spec, Files(folder))
+    assert error.code == "spec.prompt"
+    assert error.sentence.startswith(f"a {role} template has at most {most:,} ")
+
+
+def test_fields_in_instructions_of_a_format_are_bounded_too(tmp_path):
+    many = inputs.MOST_FIELDS + 1
+    kept = playing.spec_of("panel", debater_instructions="{{poet}}" * many)
+    assert b"{{poet}}" * many in inputs.read_templates(kept, Files(tmp_path))["debater"]
+    spec = playing.spec_of("panel", debater_instructions="{{options}}" * many)
+    assert refused(inputs.read_templates, spec, Files(tmp_path)).code == "spec.prompt"
+
+
 def test_a_missing_template_is_refused(tmp_path):
     spec = spec_with().model_copy(update={"prompts": {"debater": "mine.md"}})
     assert refused(inputs.read_templates, spec, Files(tmp_path)).code == "spec.prompt_missing"
