@@ -11,7 +11,9 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from sys import getsizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.batches import alone, debates_of, kept_row, known
@@ -37,8 +39,13 @@ if TYPE_CHECKING:
     Each = Callable[[BatchRow], object]
 
 MOST_PRIORITY = 1_000_000  # of a debate in the queue, up or down
+MOST_HELD = 1 << 28  # bytes of memory, of the texts of all rows that are left to do
 AT_ONCE = 4  # debates of a batch, where nobody says how many
 _NAME = re.compile(r"(?!-)[A-Za-z0-9._/@+=-]{1,58}").fullmatch  # no option of a command
+_TOO_LONG = (
+    f"the documents of the rows up to here take more than {MOST_HELD >> 20} MiB of memory "
+    "together; make it several batches"
+)
 Told = Callable[[str], object]
 Wanted = TypeVar("Wanted")
 Done = TypeVar("Done")
@@ -243,13 +250,17 @@ async def _checked(
     from hansard.store.rows import BAD
 
     work: list[_Piece | BatchRow] = []
-    texts: dict[object, object] = {}
+    texts, held = dict[object, object](), 0
     more = {name: value for name, value in given.items() if name != "policy"}
     for row in rows:
         try:
-            debate = before.get(row.row)
+            debate, known = before.get(row.row), len(texts)
             if debate is None:
                 work.append(await _piece(row, store, given, limit, queue, texts, trust))
+                held += sum(map(_memory, islice(reversed(texts), len(texts) - known)))
+                if held > MOST_HELD:
+                    mistakes.add(row.row, UsageError("batch.size", _TOO_LONG))
+                    break
             else:
                 left = _kept(store, row.row, debate, more, queue)
                 if isinstance(left, _Piece):
@@ -265,6 +276,11 @@ async def _checked(
     for said in dict.fromkeys(said for piece in pieces for said in piece.warnings):
         warnings.warn(SpecWarning(*said), stacklevel=3)
     return work
+
+
+def _memory(held: Any) -> int:
+    """Return how many bytes of memory a text takes, or the file that one was taken from."""
+    return getsizeof(held if isinstance(held, str) else held.original)
 
 
 async def _piece(

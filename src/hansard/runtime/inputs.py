@@ -107,24 +107,23 @@ def values_in(spec: object) -> int:
 
 
 def sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
-    """Return a spec that has what its documents hold in common with those that came before.
+    """Return a spec that has the texts of its files in common with those that came before.
 
     A thousand rows may be about one document, of which each would keep a copy until it is run:
-    what is written in NFC is made anew for each.
+    what is not written in NFC is made anew for each.
     """
-    if not spec.evidence:
-        return spec
-    evidence = [
-        row.model_copy(
-            update={
-                name: texts.setdefault(held, held)
-                for name in ("text", "taken")
-                if (held := getattr(row, name, None)) is not None
-            }
-        )
-        for row in spec.evidence
-    ]
-    return spec.model_copy(update={"evidence": evidence})
+
+    def one(value: M, *names: str) -> M:
+        held = {name: getattr(value, name, None) for name in names}
+        kept = {name: texts.setdefault(each, each) for name, each in held.items() if each}
+        return value.model_copy(update=kept)
+
+    gate = spec.gate
+    if gate and gate.answer:
+        gate = gate.model_copy(update={"answer": one(gate.answer, "text")})
+    evidence = [one(row, "text", "taken") for row in spec.evidence]
+    had = {"gate": gate, "evidence": evidence}
+    return spec.model_copy(update={name: each for name, each in had.items() if each})
 
 
 def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:

@@ -25,6 +25,8 @@ from hansard.api.trust import template_lines
 from hansard.rules.fields import Estimated
 from hansard.rules.formats import SPECS
 from hansard.runtime import session
+from hansard.runtime.files import Files
+from hansard.runtime.inputs import read_texts, sharing
 from hansard.store import tampering
 from instant import GUARD
 from measuring import traced
@@ -380,6 +382,28 @@ def test_rows_about_one_document_hold_one_copy_of_it(store, tmp_path):
     check(rows[-1])  # what is made once
     few, many = (traced(lambda some=some: check(*some))[1] for some in (rows[-3:], rows))
     assert many < few + 20 * 180_000
+
+
+def test_the_texts_of_all_rows_together_are_bounded(store, tmp_path, monkeypatch):
+    """90 rows, each on another document of 2 MB, took 949 MiB; nothing is opened of more."""
+    monkeypatch.setattr("hansard.api.batching.MOST_HELD", 200_000)
+    for name in "abc":
+        (tmp_path / f"{name}.md").write_text(name * 80_000)
+    asked = {name: {"question": f"{name}?", "evidence": [f"{name}.md"]} for name in "abc"}
+    ((code, said),) = mistakes(lambda: run(asked, store, folder=tmp_path))
+    assert (code, said.partition(":")[0]) == ("batch.size", "row c")
+    assert not store.debates()
+    asked["c"] = {"question": "And c?", "evidence": ["b.md"]}
+    assert len(run(asked, store, folder=tmp_path).rows) == 3
+
+
+def test_rows_share_the_answer_that_their_gate_looks_at(tmp_path):
+    template = PANEL | {"gate": {"answer": {"file": "answer.md"}}}
+    (tmp_path / "answer.md").write_text("Because. " * 100)
+    texts, files = {}, Files(tmp_path)
+    rows = planned(questions("a", "b"), template, tmp_path, "one", Mistakes())
+    one, two = (sharing(read_texts(row.spec, files), texts).gate.answer.text for row in rows)
+    assert one is two
 
 
 @pytest.mark.parametrize("lost", ["place > 1", "TRUE"])
