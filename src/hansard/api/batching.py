@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.batches import alone, debates_of, kept_row, known
 from hansard.api.listing import caught_up
-from hansard.api.rows import Mistakes, Planned, planned
+from hansard.api.rows import MOST_HELD, TOO_LONG, Mistakes, Planned, planned
 from hansard.api.running import opened, play, require_approval, resume
 from hansard.api.specs import BATCH, allowed_in, folder_in
 from hansard.api.unchanged import planned_cost, require_asked
@@ -39,13 +39,8 @@ if TYPE_CHECKING:
     Each = Callable[[BatchRow], object]
 
 MOST_PRIORITY = 1_000_000  # of a debate in the queue, up or down
-MOST_HELD = 1 << 28  # bytes of memory, of the texts of all rows that are left to do
 AT_ONCE = 4  # debates of a batch, where nobody says how many
 _NAME = re.compile(r"(?!-)[A-Za-z0-9._/@+=-]{1,58}").fullmatch  # no option of a command
-_TOO_LONG = (
-    f"the documents of the rows up to here take more than {MOST_HELD >> 20} MiB of memory "
-    "together; make it several batches"
-)
 Told = Callable[[str], object]
 Wanted = TypeVar("Wanted")
 Done = TypeVar("Done")
@@ -259,7 +254,7 @@ async def _checked(
                 work.append(await _piece(row, store, given, limit, queue, texts, trust))
                 held += sum(map(_memory, islice(reversed(texts), len(texts) - known)))
                 if held > MOST_HELD:
-                    mistakes.add(row.row, UsageError("batch.size", _TOO_LONG))
+                    mistakes.add(row.row, UsageError("batch.size", TOO_LONG))
                     break
             else:
                 left = _kept(store, row.row, debate, more, queue)

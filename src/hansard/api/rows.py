@@ -45,6 +45,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?").fullmatch
 _CELL = re.compile(r'(?:"(?P<quoted>[^"]*(?:""[^"]*)*)"?|(?P<plain>[^,]*)),?')
 _LISTED = 3  # rows with one mistake that are named
 _TOLD = 50  # mistakes that are told at once
+MOST_HELD = 3 << 26  # bytes of memory: of what rows state, and of what their files hold
+TOO_LONG = (
+    f"the texts of the rows up to here take more than {MOST_HELD >> 20} MiB of memory together; "
+    "make it several batches"
+)
 _TOO_MUCH = (
     "the rows up to here state more values than are held at once, those of a template counted for "
     "each; make it several batches, or the specs smaller"
@@ -118,7 +123,7 @@ def planned(
     mistakes: Mistakes,
 ) -> list[Planned]:
     """Read every row; what is wrong with one is added to `mistakes`."""
-    from hansard.runtime.inputs import MOST_TOGETHER, sharing, values_in
+    from hansard.runtime.inputs import MOST_TOGETHER, sharing, text_in, values_in
 
     given: Mapping[str, Any]
     read: Callable[[Any], tuple[AnySpec, Path | None]]
@@ -137,7 +142,8 @@ def planned(
         read = partial(_from, *fields_of(template, folder))
     if not given and not mistakes:
         raise UsageError("batch.empty", "there is no row; name a spec, or fields for the template")
-    found, held, texts = [], 0, dict[object, object]()
+    found, held, size = [], 0, 0
+    texts, seen = dict[object, object](), set[int]()
     for row, own in given.items():
         try:
             _check_name(row)
@@ -147,8 +153,12 @@ def planned(
                 mistakes.add(row, UsageError("batch.size", _TOO_MUCH))
                 break
             chooses = template is not None and isinstance(own, Mapping) and "model" in own
-            labelled = _labelled(sharing(spec, texts), batch, row)
-            found.append(Planned(row, labelled, begin, chooses))
+            shared = sharing(spec, texts)
+            size += text_in(shared, seen)
+            if size > MOST_HELD:
+                mistakes.add(row, UsageError("batch.size", TOO_LONG))
+                break
+            found.append(Planned(row, _labelled(shared, batch, row), begin, chooses))
         except HansardError as error:
             mistakes.add(row if isinstance(row, str) else f"{row!r:.60}", error)
     return found

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -93,17 +94,28 @@ def values_in(spec: object) -> int:
     >>> values_in({"labels": ["north", "urgent"], "evidence": [{"id": "a", "file": "a.txt"}]})
     8
     """
-    found, left = 0, [spec]
+    return sum(1 for _ in _stated(spec))
+
+
+def text_in(spec: object, seen: set[int]) -> int:
+    """Return how much memory the texts of a spec take that are not `seen` yet, in bytes."""
+    texts = {id(value): value for value in _stated(spec) if isinstance(value, str)}
+    new = texts.keys() - seen
+    seen |= new
+    return sum(getsizeof(texts[each]) for each in new)
+
+
+def _stated(spec: object) -> Iterator[object]:
+    left = [spec]
     while left:
         value = left.pop()
-        found += 1
+        yield value
         if isinstance(value, BaseModel):
             left += (getattr(value, name) for name in value.model_fields_set)
         elif isinstance(value, dict):
             left += value.values()
         elif isinstance(value, (list, tuple)):
             left += value
-    return found
 
 
 def sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
