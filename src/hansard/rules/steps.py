@@ -204,9 +204,11 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     """Ask until every step has a reply that counts or is exhausted; then record the first."""
     wanted = []
     waiting = False
+    asked = {speaker_of(step) for step in state.steps}
     for step in steps:
         pending = state.steps.get(step.id)
-        if pending is None and _is_passed_over(state, step.speaker):
+        # A seat that was out before any of its steps that are due was asked is passed over.
+        if pending is None and step.speaker not in asked and state.is_out(step.speaker):
             continue
         if pending is None or not (pending.answer or pending.exhausted):
             waiting = True
@@ -217,11 +219,6 @@ def _heard(state: DebateState, steps: tuple[Step, ...]) -> Ask | Conclude | Fact
     first = state.steps.get(steps[0].id)
     answer = first and first.heard
     return Conclude(steps[0], answer) if answer else forfeit(steps[0], first)
-
-
-def _is_passed_over(state: DebateState, seat: str) -> bool:
-    """Whether a seat was out before any of its steps that are due was asked."""
-    return state.is_out(seat) and all(speaker_of(step) != seat for step in state.steps)
 
 
 def refusal(

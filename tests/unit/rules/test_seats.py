@@ -3,6 +3,8 @@
 import pytest
 
 from exporting import both, exported
+from hansard.rules import steps
+from hansard.rules.state import speaker_of
 from hansard.runtime.models.base import Wire
 from support import DEFAULTS, Debate, Die, Fail, Reply, Setup, say, script, vote, walk
 
@@ -156,3 +158,15 @@ def test_seats_that_are_lost_later_end_the_debate_before_the_next_call():
     debate = Debate(Setup(), script(ends, usual)).run()
     assert failed(debate, "seats_lost")
     assert asked(debate, "operator") == ["r1.proposal.operator"]
+
+
+def test_who_was_asked_is_read_from_each_step_once(monkeypatch):
+    """Forty seats that are out and forty that are waited for: not forty times forty an entry."""
+    seats = [f"seat{number}" for number in range(80)]
+    ends = {f"r0.draft.{seat}": REFUSED for seat in seats[::2]}
+    setup = Setup("panel", debaters=seats, rounds=1, convergence_check=False)
+    debate = Debate(setup, script(ends)).run()
+    read = []
+    monkeypatch.setattr(steps, "speaker_of", lambda step: read.append(step) or speaker_of(step))
+    assert walk(debate.record.events, debate.record.texts.get) == []
+    assert 0 < len(read) <= len(seats) * len(debate.record.events)
