@@ -6,10 +6,10 @@ not hold is struck: it stays in the record and counts for nothing.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeVar
 
 from hansard.rules.fields import Citation, CitationFinding
 from hansard.rules.prompts import PAGE_BREAK
@@ -22,6 +22,33 @@ _MARKS = {
     "-": (*range(0x2010, 0x2016), 0x2212),
 }
 _PLAIN = {kind: plain for plain, kinds in _MARKS.items() for kind in kinds}
+_MOST_KEPT = 1 << 22  # characters: the documents of a debate have half as many bytes together
+_MOST_TEXTS = 1000  # a debate has at most so many documents
+
+_Made = TypeVar("_Made")
+
+
+class Kept(Generic[_Made]):
+    """Keeps what it makes of texts, for as long as they are few and short.
+
+    A process may read any number of debates, so those that are over must not add up. It is
+    forgotten as a whole, and without a lock: a thread that comes meanwhile makes it again.
+    """
+
+    def __init__(self, make: Callable[[str], _Made]) -> None:
+        self._make = make
+        self._made = dict[str, _Made]()
+
+    def __call__(self, text: str) -> _Made:
+        """Return what is made of a text."""
+        made = self._made.get(text)
+        if made is None:
+            made = self._make(text)
+            kept = tuple(self._made)
+            if len(kept) >= _MOST_TEXTS or sum(map(len, kept)) + len(text) > _MOST_KEPT:
+                self._made = {}
+            self._made[text] = made
+        return made
 
 
 def level(text: str) -> str:
@@ -35,7 +62,7 @@ def level(text: str) -> str:
     return fold(text).translate(_PLAIN)
 
 
-_levelled = lru_cache(maxsize=1000)(level)  # a debate has at most so many documents
+_levelled = Kept(level)
 
 
 def find(quote: str, text: str) -> bool:
@@ -61,17 +88,19 @@ def page_of(quote: str, text: str) -> int | None:
     return bisect_right(_begins(text), at) if at >= 0 else None
 
 
-@lru_cache(maxsize=1000)
-def _begins(text: str) -> list[int]:
+def _first_signs(text: str) -> array[int]:
     """Return where each page begins in the folded text; an empty one, where the next one does.
 
     A page break is white space, so the whole is its pages, each folded, with a space between.
     """
-    begins, at = list[int](), 0
+    begins, at = array("I"), 0
     for page in map(fold, text.split(PAGE_BREAK)):
         begins.append(at)
         at += len(page) + bool(page)
     return begins
+
+
+_begins = Kept(_first_signs)
 
 
 def check(

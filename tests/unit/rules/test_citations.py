@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.rules.citations import check, find, page_of, struck
+from hansard.rules.citations import Kept, check, find, page_of, struck
+from measuring import traced
 from support import argued
 
 DOCUMENT = "Payment is due within 30 days.\n\nNo refund\u00a0is given."
@@ -103,3 +104,27 @@ def test_every_citation_is_checked_in_order():
 )
 def test_the_page_of_a_quote_is_where_it_begins(quote, page):
     assert page_of(quote, "One.\fTwo  words.\f \fThree.") == page
+
+
+@pytest.mark.parametrize("sign", ["a ", "a\f"], ids=["words", "pages"])
+def test_documents_of_debates_that_are_over_do_not_add_up(sign):
+    def read():
+        return [page_of(f"number {each}", f"number {each} " + sign * 500_000) for each in range(32)]
+
+    pages, most = traced(read)
+    assert pages == [1] * 32
+    assert most < 40_000_000  # all of them: 64,000,000, and as much again for their words
+
+
+@pytest.mark.parametrize("size", [5, 2000], ids=["short", "as long as may be"])
+def test_a_document_of_a_debate_is_made_ready_once_whatever_was_read_before(size):
+    made = list[str]()
+    kept = Kept[str](lambda text: made.append(text) or text)
+    for each in range(500):
+        kept(f"{each} of another debate".ljust(size))
+    texts = [str(each).rjust(size) for each in range(1000)]
+    for _ in range(2):  # one that was made before what is kept was forgotten is made once more
+        assert list(map(kept, texts)) == texts
+    made.clear()
+    assert list(map(kept, texts)) == texts
+    assert not made
