@@ -22,6 +22,7 @@ from typing import Any, cast
 
 import pydantic
 from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from hansard.errors import ToolWarning, UsageError
 from hansard.report.safe import one_line
@@ -92,6 +93,13 @@ class Room:
             self._within._give_back(characters)
 
 
+class _EveryChoice(GenerateJsonSchema):
+    """A schema in which choices that look alike, as a tuple and a list, are not told as one."""
+
+    def get_flattened_anyof(self, schemas: list[Schema]) -> Schema:
+        return {"anyOf": schemas}
+
+
 class Tool:
     """A function that models may call under a name."""
 
@@ -105,6 +113,11 @@ class Tool:
         """What a model is told of it."""
         words = inspect.getdoc(self._function) or self.name
         return ToolDefinition(self.name, words, self._adapter.json_schema())
+
+    @property
+    def tried(self) -> Schema:
+        """The schema of its arguments with every choice that is tried to read them."""
+        return self._adapter.json_schema(schema_generator=_EveryChoice)
 
     @cached_property
     def document(self) -> bytes:
@@ -221,7 +234,7 @@ def find_tools(
                 "tool.unfit",
                 f"tool {name} must be a function whose arguments have names and JSON types",
             )
-        if anew and _branches(found[name].definition.parameters):
+        if anew and _branches(found[name].tried):
             raise UsageError(
                 "tool.branching",
                 f"tool {name} takes a union of types that hold the same union again, so a short "

@@ -253,6 +253,7 @@ for kind in (All, Some, Chain, Step, Stop):
     kind.model_rebuild()
 
 Rows = TypeAliasType("Rows", "list[Rows] | frozenset[Rows] | int")
+Alike = TypeAliasType("Alike", "list[Alike] | tuple[Alike, ...] | int")
 Values = TypeAliasType("Values", "list[Values] | dict[str, Values] | int | None")
 One = TypeAliasType("One", "list[Both] | int")
 Other = TypeAliasType("Other", "list[Both] | str")
@@ -261,6 +262,7 @@ TAKES = {  # whether it is refused
     "a union of models": (All | Some, True),
     "one of them": (All, True),
     "a union of lists": (Rows, True),
+    "a union of lists whose schemas are the same": (Alike, True),
     "a union of unions": (Both, True),
     "values of JSON": (Values, False),
     "a chain": (Chain, False),
