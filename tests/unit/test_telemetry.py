@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
 import threading
 import tomllib
 from collections import Counter
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -18,7 +20,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
@@ -39,7 +43,7 @@ from cli_support import leave_open, write_debate
 from hansard import Completion, ModelError, SeatError, ToolCall, UsageError, open_store, telemetry
 from hansard.record.line import encode_line, line_hash
 from hansard.report.view import build
-from hansard.telemetry import exporters, names
+from hansard.telemetry import exporters, names, sending
 from instant import GUARD
 from playing import POSITIONS, answer, script, served, spec_of
 
@@ -1038,6 +1042,111 @@ def test_a_collector_that_is_not_there_costs_the_debate_nothing(scripted):
     )
     assert done.returncode == 0
     assert "Decision    release" in done.stdout
+
+
+@contextmanager
+def collector(monkeypatch, status, headers=(), body=b""):
+    """A collector that the environment names, which answers so; how much of the body was taken."""
+    taken = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            taken.append(0)
+            self.send_response(status, "sk-\x1b[31m")
+            for name, value in headers:
+                self.send_header(name, value)
+            self.send_header("content-length", str(64 * len(body)))
+            self.end_headers()
+            with suppress(OSError):
+                for _ in range(64 * bool(body)):
+                    self.wfile.write(body)
+                    taken[-1] += len(body)
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Collector) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", str(GUARD))
+        yield taken
+        server.shutdown()
+
+
+def send():
+    with telemetry.exporting() as observe:
+        for event in support.eventful().record.events:
+            observe(event)
+
+
+def test_a_collectors_answer_is_not_read(monkeypatch, caplog):
+    with collector(monkeypatch, 200, body=bytes(1 << 20)) as taken:
+        send()
+    assert len(taken) == 2
+    assert max(taken) < 64 << 20
+    assert caplog.text == ""
+
+
+def test_a_collector_sends_nothing_elsewhere(monkeypatch, caplog):
+    """What the exporter is given follows no redirect, whatever the exporter asks for."""
+    with collector(monkeypatch, 307, [("location", "/elsewhere")]) as taken:
+        send()
+        endpoint = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"]
+        session = sending.options(OTLPSpanExporter)["session"]
+        with pytest.raises(requests.TooManyRedirects):
+            session.post(endpoint, data=b"", headers={"x-key": "sk-SECRET"}, allow_redirects=True)
+    assert len(taken) == 3
+    assert "telemetry may not be whole: TooManyRedirects in the trace_exporter" in caplog.text
+
+
+def test_who_names_a_session_keeps_it(monkeypatch):
+    monkeypatch.setenv("OTEL_PYTHON_EXPORTER_OTLP_HTTP_TRACES_CREDENTIAL_PROVIDER", "theirs")
+    assert not sending.options(OTLPSpanExporter)
+
+
+def test_a_collector_may_ask_to_wait(monkeypatch, caplog):
+    with collector(monkeypatch, 503, [("retry-after", "1000000")]) as taken:
+        send()
+    assert len(taken) == 2
+    assert "telemetry may not be whole: ERROR in the metric_exporter" in caplog.text
+
+
+def test_no_word_of_a_collector_is_told(monkeypatch, caplog):
+    with collector(monkeypatch, 400):
+        send()
+        send()
+    assert sorted(caplog.messages) == [
+        *2 * ["telemetry may not be whole: 400 in the metric_exporter"],
+        *2 * ["telemetry may not be whole: 400 in the trace_exporter"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sk-SECRET%0D%0Amore"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "htp://sk-SECRET@127.0.0.1"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:99999/?token=sk-SECRET"),
+    ],
+)
+def test_no_key_is_told_where_nothing_can_be_sent(monkeypatch, caplog, variable, value):
+    monkeypatch.setenv(variable, value)
+    send()
+    assert "telemetry may not be whole: Inv" in caplog.text
+    assert "SECRET" not in caplog.text
+
+
+def test_an_error_in_what_sends_is_told_by_its_class_once(monkeypatch, caplog):
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
+    with telemetry.exporting():
+        for _ in range(2):
+            logging.getLogger("opentelemetry.sdk.some").error(
+                "sent %(what)s", {"what": "sk-SECRET"}, exc_info=ValueError("sk-SECRET")
+            )
+    assert caplog.messages == ["telemetry may not be whole: ValueError in the some"]
 
 
 def test_importing_the_library_imports_no_telemetry():

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any, Literal, TypeVar
 
 from hansard.errors import UsageError
+from hansard.telemetry import sending
 from hansard.telemetry.observer import SpanObserver
 
 _HEADERS = "opentelemetry.util.re"  # what reads them
@@ -46,6 +47,7 @@ def exporting() -> Iterator[SpanObserver]:
         return made if isinstance(made, MetricReader) else PeriodicExportingMetricReader(made)
 
     with ExitStack() as stack:
+        stack.enter_context(sending.wordless())
         with _told("a tracer"):
             tracers = TracerProvider(shutdown_on_exit=False)
         stack.callback(_safely, tracers.shutdown)
@@ -77,7 +79,8 @@ def _senders(signal: Signal, sender: Callable[[Any], Sender]) -> list[Sender]:
             package = f"opentelemetry-exporter-{name.replace('_', '-')}"
             raise _not_installed(signal, package)
         with _unsaid(_HEADERS) as said, _told(f"exporter {name}"):
-            made.append(sender(found[0].load()()))
+            exporter = found[0].load()
+            made.append(sender(exporter(**sending.options(exporter))))
         if said:
             raise UsageError(
                 "telemetry.exporter",
