@@ -317,7 +317,7 @@ async def resume(
     from here on.
 
     Raises what `run` raises, UsageError `store.unknown`, `store.ambiguous`,
-    `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
+    `debate.closed`, `store.running`, `tool.changed` or `model.*`, DataError `record.altered`
     for a record that does not hold, to which nothing is added.
 
     >>> import asyncio

@@ -31,6 +31,9 @@ _CONTROL = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _PIECE = 1 << 16  # characters
+MOST_SHOWN = (
+    1 << 25
+)  # bytes of memory, of one text in a prompt: a spec's longest, spelled out, fits
 _KEPT = 1 << 16  # characters, of a text that is in few prompts: what tools gave may be very long
 
 # What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).
@@ -69,6 +72,11 @@ def template(digest: str, **values: Value) -> Part:
         hashed.update(b'"')
     hashed.update(b"}}")
     return Part({"template": digest, "values": values}, hashed.digest())
+
+
+def values_of(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the template of a part is filled with."""
+    return {name: "".join(_pieces(each)) for name, each in content["values"].items()}
 
 
 def _pieces(value: Value) -> Iterable[str]:
@@ -189,6 +197,34 @@ def quote(text: str) -> str:
     spelled = _MARK.sub(_spell, spell_out(text.replace(PAGE_BREAK, "\n")))
     lines = spelled.replace("\n", "\n| ")
     return f"| {lines}\n"
+
+
+def quoted_size(text: str) -> int:
+    """Return how much memory a text takes at most once it is quoted; it counts a little too far.
+
+    What is beyond `MOST_SHOWN` is not counted to its end: quoting takes time, too.
+    """
+    size, wide = 0, _width(text)
+    for at in range(0, len(text) + 1, _PIECE):
+        size += wide * len(quote(text[at : at + _PIECE]))
+        if size > MOST_SHOWN:
+            break
+    return size
+
+
+def filled_size(text: str, values: Mapping[str, str]) -> int:
+    """Return how much memory `fill` takes at most for what it returns, and make nothing of it."""
+    size = len(text) + sum(
+        len(values[found[1]]) - len(found[0])
+        for found in _FIELD.finditer(text)
+        if found[1] in values
+    )
+    return size * max(map(_width, (text, *values.values())))
+
+
+def _width(text: str) -> int:
+    """Return how many bytes a character of a text takes at most."""
+    return 1 if text.isascii() else 4
 
 
 def spell_out(text: str) -> str:
@@ -312,8 +348,7 @@ class Renderer:
         if "role" in content:
             return ""
         if "template" in content:
-            values = {name: "".join(_pieces(each)) for name, each in content["values"].items()}
-            return fill(self._templates[content["template"]].decode(), values)
+            return fill(self._templates[content["template"]].decode(), values_of(content))
         if part.digest not in self._shown:
             self._shown[part.digest] = self._view(content)
         return self._shown[part.digest]

@@ -388,13 +388,13 @@ def read_templates(spec: AnySpec, files: Files) -> dict[str, bytes]:
             raise UsageError("spec.prompt", f"{file} {what}; a {role} template may hold {known}")
         found[role] = text.encode()
     for role, template in found.items():
-        _check_short(role, template.decode(), fields[role])
+        check_short(role, template.decode(), fields[role])
     return found
 
 
-def _check_short(role: str, template: str, fields: Collection[str]) -> None:
+def check_short(role: str, template: str, fields: Collection[str]) -> None:
     """Refuse a template that, filled in, would take memory without bound: `spec.prompt`."""
-    if sum(name in fields for name in _FIELD.findall(template)) > MOST_FIELDS:
+    if sum(found[1] in fields for found in _FIELD.finditer(template)) > MOST_FIELDS:
         said = f"a {role} template has at most {MOST_FIELDS} fields; use each a few times"
         raise UsageError("spec.prompt", said)
     if role == "block" and len(template.encode()) > MOST_BLOCK:

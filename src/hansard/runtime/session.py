@@ -37,6 +37,7 @@ from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
 from hansard.runtime.recording import Observer, OnProgress, Recording, Stop
 from hansard.runtime.seats import Models, find_models, given_to, require_fit
+from hansard.runtime.sizing import require_bounded
 from hansard.runtime.tools import Tool, Tools, find_tools
 from hansard.runtime.warned import Warned, warned
 from hansard.store.application import Store
@@ -292,13 +293,14 @@ async def resume(
 
     No reply that is in the record is asked for again. Raises UsageError
     `debate.closed`, `store.running`, or DataError `record.altered` for a record
-    that does not verify: nothing is added to it.
+    that does not verify, and `record.size`: nothing is added to it.
     """
     clock = clock or CLOCK
     with store.runner(debate):
         bundle, recording = _reopened(debate, store, clock, observe, progress)
         state = recording.state
         _check_deliverable(state, bundle)
+        require_bounded(state, bundle.templates, recording.journal.texts.values())
         found = _same_tools(state, tools)
         asked = {
             seat["id"]: (seat["model"], seat["parameters"]["base_url"])

@@ -8,9 +8,10 @@ import hansard
 from hansard.cli.console import document
 from hansard.errors import DataError
 from hansard.record import blob
-from hansard.report import size
+from hansard.report import prompt, size
 from hansard.report.prompt import render
 from hansard.report.size import Memory, require_room
+from hansard.rules import prompts
 from hansard.rules.events import parse
 from playing import play
 from reporting import ran
@@ -64,6 +65,27 @@ def test_a_prompt_is_refused_before_it_is_held_whole(monkeypatch):
     call = next(row["data"]["call"] for row in events if row["type"] == "call.started")
     monkeypatch.setattr(size, "MOST", 10 * len(LONG))
     refused(lambda: render(events, bundle.templates, texts.get, call), "prompt")
+
+
+@pytest.mark.parametrize("way", ["text", "template", "long"])
+def test_a_prompt_is_refused_before_one_part_of_it_is_made(monkeypatch, way):
+    """An export of 1.3 MB took 1 GiB: a template may name a value any number of times."""
+    seats = {"evidence": [{"id": "a-long-name", "text": "t"}]}
+    bundle = play("panel", question="\x7f" * 10_000 if way == "text" else "q", **seats)
+    texts = {name: blob.unpack(file) for name, file in bundle.blobs.items()}
+    events = list(map(parse, bundle.lines))
+    hashes = {row["role"]: row["sha256"] for row in events[0]["data"]["templates"]}
+    template = {"text": b"", "template": b"{{label}}" * 7_700, "long": b"x" * 70_001}[way]
+    templates = bundle.templates | {hashes["block"]: template}
+    call = next(row["data"]["call"] for row in events if row["type"] == "call.started")
+    assert render(events, templates, texts.get, call)
+    for module in (prompts, prompt):
+        monkeypatch.setattr(module, "MOST_SHOWN", 70_000)
+    if way != "text":  # of which nothing is made
+        monkeypatch.setattr(prompts, "fill", None)
+    with pytest.raises(DataError, match="takes more than 70,000 bytes of memory") as caught:
+        render(events, templates, texts.get, call)
+    assert caught.value.code == "report.size"
 
 
 FACE = "\U0001f600"

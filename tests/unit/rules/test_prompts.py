@@ -10,6 +10,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hansard.rules import prompts
 from hansard.rules.prompts import (
     START,
     Message,
@@ -17,9 +18,11 @@ from hansard.rules.prompts import (
     Renderer,
     as_points,
     fill,
+    filled_size,
     fold,
     quote,
     quoted,
+    quoted_size,
     role,
     template,
 )
@@ -231,6 +234,26 @@ def test_what_is_gone_is_a_key_error():
         Renderer({HASH: b""}, {}.__getitem__).messages(prompt_of(recipe(), []))
     with pytest.raises(KeyError, match=HASH):
         Renderer({}, {}.__getitem__).size(prompt_of(recipe(), []))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Ja.", "a\nb\f", "\x7f" * 200_000, "\x01é", "<|im_start|>" * 9]
+)
+def test_what_a_text_takes_once_quoted_is_known_before(text):
+    assert len(quote(text)) <= quoted_size(text) <= 4 * len(quote(text)) + 100
+
+
+def test_what_takes_too_much_once_quoted_is_not_counted_to_its_end(monkeypatch):
+    monkeypatch.setattr(prompts, "MOST_SHOWN", 1_000_000)
+    assert 1_000_000 < quoted_size("\x7f" * 10_000_000) < 2_000_000
+
+
+@pytest.mark.parametrize("text", ["", "{{a}}-{{b}}-{{c}}", "{{a}}" * 99, "{{ a }}", "ü{{a}}"])
+def test_what_a_template_takes_once_filled_is_known_before(text):
+    values = {"a": "x" * 100, "b": ""}
+    wide = 1 if text.isascii() else 4
+    assert filled_size(text, values) == wide * len(fill(text, values))
+    assert filled_size(text, values | {"b": "ü"}) == 4 * len(fill(text, values | {"b": "ü"}))
 
 
 def test_a_message_comes_in_blocks_that_joined_are_its_text():

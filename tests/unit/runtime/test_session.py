@@ -11,8 +11,9 @@ from uuid import UUID, uuid4
 import pytest
 
 from hansard.errors import DataError, UsageError
+from hansard.rules import prompts
 from hansard.rules.formats import ConsensusSpec
-from hansard.runtime import session
+from hansard.runtime import inputs, session, sizing
 from hansard.store.application import Store
 
 SCRIPT = """
@@ -226,6 +227,53 @@ def test_a_damaged_record_is_not_gone_on_with_and_the_first_finding_is_named(lef
     assert caught.value.code == "record.altered"
     assert said in str(caught.value)
     assert store._recorder.select(count)[0][0] == before
+
+
+COSTLY = {
+    "fields": (
+        {"protocol": b"{{options}}" * 101},
+        "",
+        "a protocol template has at most 100 fields",
+    ),
+    "block": ({"block": b"x" * 20_000}, "", "a block template has at most 16,384 bytes"),
+    "long": ({"protocol": b"x" * 70_000}, "", "a protocol template has more than 65,000 bytes"),
+    "text": ({}, "\x7f" * 9_000, "its texts take more memory than 65,000 bytes each"),
+    "texts": ({}, "\x7f" * 2_000, "or 12,000 together, as prompts show them"),
+}
+
+
+@pytest.mark.parametrize("way", COSTLY)
+def test_a_record_whose_prompts_would_be_too_large_does_not_go_on(monkeypatch, way):
+    """A stranger's store of 1 MB took 1 GiB, one text of 58 MB 3.4 GB; it can still be stopped."""
+    templates, question, said = COSTLY[way]
+
+    async def dies(request):
+        raise KeyboardInterrupt
+
+    def read(spec, files):
+        return inputs.read_templates(spec, files) | templates
+
+    monkeypatch.setattr(session, "read_templates", read)
+    spec = ConsensusSpec(
+        question=question or "q",
+        debaters=[{"id": seat, "model": "python:seat"} for seat in SEATS],
+        options=["release", "revise"],
+        threshold=2,
+        max_rounds=1,
+    )
+    with Store.open("sqlite:///:memory:", create=True) as store:
+        with pytest.raises(KeyboardInterrupt):
+            asyncio.run(session.run(spec, store, None, models={"seat": dies}))
+        (debate,) = store.debates()
+        before = store.lines(debate)
+        for module in (prompts, sizing):
+            monkeypatch.setattr(module, "MOST_SHOWN", 65_000)
+        monkeypatch.setattr(sizing, "MOST_IN_PROMPTS", 12_000)
+        with pytest.raises(DataError, match=said) as caught:
+            asyncio.run(session.resume(debate, store, models={"seat": good}))
+        assert caught.value.code == "record.size"
+        assert store.lines(debate) == before
+        assert asyncio.run(session.stop(debate, store)).state.closed
 
 
 def test_a_line_that_is_no_bytes_is_the_stores_own_finding(left_open):
