@@ -317,8 +317,9 @@ async def resume(
     from here on.
 
     Raises what `run` raises, UsageError `store.unknown`, `store.ambiguous`,
-    `debate.closed`, `store.running`, `tool.changed` or `model.*`, DataError `record.altered`
-    for a record that does not hold, to which nothing is added.
+    `debate.closed`, `store.running`, `tool.changed` or `model.*`, and DataError `record.altered`
+    for a record that does not hold, `record.size` for one whose prompts could take too much
+    memory: nothing is added to either.
 
     >>> import asyncio
     >>> from hansard import SeatError, open_store, resume, run_sync

@@ -80,6 +80,8 @@ class CommandKey:
                 "signer.command",
                 "what --signer names is not a command and its words: a quote may be open",
             )
+        # `PIN=1234 sign`, as one writes it for a shell, has the PIN in its first word.
+        self._name = "--signer" if "=" in self._words[0] else self._words[0]
 
     def public_key(self) -> Ed25519PublicKey:
         """Return the public half."""
@@ -95,7 +97,7 @@ class CommandKey:
         if signature is None or not self._key.verifies(data, signature):
             raise UsageError(
                 "signer.wrong",
-                f"what `{self._words[0]}` printed is not a signature by {self._key.name}: "
+                f"what `{self._name}` printed is not a signature by {self._key.name}: "
                 "check that it signs with the private half of that key",
             )
         return signature
@@ -133,7 +135,7 @@ class CommandKey:
         return printed
 
     def _failed(self, why: str) -> UsageError:
-        return UsageError("signer.failed", f"the signer `{self._words[0]}` {why}")
+        return UsageError("signer.failed", f"the signer `{self._name}` {why}")
 
 
 def _read(pipe: IO[bytes]) -> bytes:

@@ -79,6 +79,7 @@ def test_what_is_no_signature_of_the_key_is_used_for_nothing(what):
         (words(READ + SIGNS + "out.write(signature); sys.exit(3)"), "signer.failed", "code 3"),
         ("/nowhere/to-be-found", "signer.failed", "cannot be started"),
         ("a\0b", "signer.failed", "cannot be started"),
+        ("PIN=1234 sign", "signer.failed", "the signer `--signer` cannot be started"),
         ("", "signer.command", "is not a command"),
         ("'open", "signer.command", "is not a command"),
     ],
