@@ -108,6 +108,7 @@ MOST_AFTER = 1_000  # entries after the close (§18)
 MOST_SIGNERS = 3  # of a redaction
 LONGEST_NAME = 256  # characters of a served model's name that is a text (§15)
 LONGEST_COMPARED = 65_536  # characters of an answer, the words of which are compared (§9)
+COMPARED_AT_ONCE = 2**21  # characters, of answers whose words are held at once
 SENTENCES = {  # what a finding says; `*` is any field that is not what it should be
     "1.size": "The export is too large, or its files claim more bytes than it has",
     "1.unreadable": "The file is not a zip that can be read",
@@ -2901,12 +2902,12 @@ NEGATIONS = frozenset(
 
 
 class Answer(NamedTuple):
-    """What is compared of an answer: its words, and hashes of the whole of it."""
+    """What is compared of an answer: the words of its text, and hashes of the whole of it."""
 
     id: str
     whole: str
     lowered: str
-    words: frozenset[str]
+    text: str
     negations: int
 
 
@@ -2914,22 +2915,54 @@ def answer_of(walk: Walk, turn: Turn) -> Answer:
     """Prepare the answer of a draft to be compared: hundreds of them must find room."""
     _, value = said(walk, turn.step, cast(Reply, turn.reply))
     text = value["answer"] if isinstance(value, dict) else value
-    words = WORD.findall(text[:LONGEST_COMPARED].translate(PLAIN))
-    negations = sum(word in NEGATIONS for word in words)
+    plain = text[:LONGEST_COMPARED].translate(PLAIN)
+    negations = sum(word in NEGATIONS for word in WORD.findall(plain))
     whole = folded(text)
     lowered = sha256(whole.translate(PLAIN).encode())
-    return Answer(turn.id, sha256(whole.encode()), lowered, frozenset(words), negations)
+    return Answer(turn.id, sha256(whole.encode()), lowered, plain, negations)
 
 
-def compare_answers(one: Answer, other: Answer, measure: str) -> dict[str, Json]:
-    """Compare two answers by their words, or as a whole."""
-    common = len(one.words & other.words)
-    all_words = len(one.words) + len(other.words) - common
-    ppm = 1_000_000 * common // (all_words or 1)
+def compare_answers(answers: list[Answer], measure: str) -> list[dict[str, Json]]:
+    """Compare each answer with every later one, by their words, or as a whole."""
+    pairs = list(combinations(answers, 2))
     if measure == "whole":
-        ppm = 1_000_000 * (one.whole == other.whole)
-    differs = one.negations != other.negations
-    return {"one": one.id, "other": other.id, "ppm": ppm, "negation_differs": differs}
+        alike = [1_000_000 * (one.whole == other.whole) for one, other in pairs]
+    else:
+        alike = likeness([answer.text for answer in answers])
+    return [
+        {
+            "one": one.id, "other": other.id, "ppm": ppm,
+            "negation_differs": one.negations != other.negations,
+        }
+        for (one, other), ppm in zip(pairs, alike, strict=True)
+    ]  # fmt: skip
+
+
+def likeness(texts: list[str]) -> list[int]:
+    """Return what share of all words of two texts both have, in millionths, for each pair.
+
+    Sets of all words of a hundred long answers take 500 MB, so a part of the words comes after
+    the other, and those of a text are the bits of a number.
+    """
+    sizes, pairs = [0] * len(texts), list(combinations(range(len(texts)), 2))
+    common, parts = [0] * len(pairs), 1 + sum(map(len, texts)) // COMPARED_AT_ONCE
+    for part in range(parts):
+        places = dict[str, int]()
+        rows = list[int]()
+        for number, text in enumerate(texts):
+            words = {word for word in WORD.findall(text) if hash(word) % parts == part}
+            bits = [places.setdefault(word, len(places)) for word in words]
+            row = bytearray(len(places) // 8 + 1)
+            for bit in bits:
+                row[bit >> 3] |= 1 << (bit & 7)
+            rows.append(int.from_bytes(row, "little"))
+            sizes[number] += len(words)
+        for number, (one, other) in enumerate(pairs):
+            common[number] += (rows[one] & rows[other]).bit_count()
+    return [
+        1_000_000 * both // (sizes[one] + sizes[other] - both or 1)
+        for both, (one, other) in zip(common, pairs, strict=True)
+    ]
 
 
 def counted(turns: list[Turn], tally: Mapping[str, int], threshold: int) -> Due:
@@ -2988,7 +3021,7 @@ def measure(walk: Walk, number: int, drafts: list[Turn], last: bool = False) -> 
     if any(cast(Reply, turn.reply).gone for turn in drafts):
         return Due("similarity.measured", 14, stated)
     answers = [answer_of(walk, turn) for turn in drafts]
-    pairs = [compare_answers(*both, kind) for both in combinations(answers, 2)]
+    pairs = compare_answers(answers, kind)
     alike = all(row["ppm"] >= threshold and not row["negation_differs"] for row in pairs)
     converged = enough and alike and not last
     return Due("similarity.measured", 14, fields | {"pairs": pairs, "converged": converged})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
@@ -113,34 +113,50 @@ def answers(drafts: list[dict[str, str | None]]) -> Iterator[Drift]:
     """
     last: dict[str, str | None] = {}
     for round_, row in enumerate(drafts):
-        before = dict(last)
-        for seat, new in row.items():
-            old = before.get(seat)
-            if old is not None and new is not None and similarity.fold(old) != similarity.fold(new):
-                yield _moved(seat, round_, old, new, before)
+        yield from _moved(round_, last, row)
         last |= row
 
 
-def _moved(seat: str, round_: int, old: str, new: str, before: dict[str, str | None]) -> Drift:
-    """Return the change, with the other answer it has gained most likeness to, if to any."""
-    rows = {
-        other: (similarity.jaccard_ppm(old, text), similarity.jaccard_ppm(new, text))
+def _moved(
+    round_: int, before: Mapping[str, str | None], row: Mapping[str, str | None]
+) -> Iterator[Drift]:
+    """Yield each change, with the other answer it has gained most likeness to, if to any."""
+    changed = {
+        seat: (old, new)
+        for seat, new in row.items()
+        if (old := before.get(seat)) is not None
+        and new is not None
+        and similarity.fold(old) != similarity.fold(new)
+    }
+    pairs = {
+        (seat, other): ((old, text), (new, text))
+        for seat, (old, new) in changed.items()
         for other, text in before.items()
         if other != seat and text is not None
     }
-    nearer = {other: pair for other, pair in rows.items() if pair[1] > pair[0]}
-    closest = max(nearer, key=lambda other: nearer[other][1] - nearer[other][0], default=None)
-    return Drift(
-        what="answer",
-        speaker=seat,
-        round_index=round_,
-        phase="draft",
-        before=None,
-        after=None,
-        towards=(closest,) if closest else (),
-        before_ppm=nearer[closest][0] if closest else None,
-        after_ppm=nearer[closest][1] if closest else None,
-    )
+    places: dict[str, int] = {}
+    wanted = [
+        (places.setdefault(one, len(places)), places.setdefault(other, len(places)))
+        for both in pairs.values()
+        for one, other in both
+    ]
+    found = iter(similarity.likeness(list(places), wanted))
+    likeness = dict(zip(pairs, zip(found, found, strict=True), strict=True))
+    for seat in changed:
+        rows = {other: likeness[seat, other] for other in before if (seat, other) in likeness}
+        nearer = {other: pair for other, pair in rows.items() if pair[1] > pair[0]}
+        closest = max(nearer, key=lambda other: nearer[other][1] - nearer[other][0], default=None)
+        yield Drift(
+            what="answer",
+            speaker=seat,
+            round_index=round_,
+            phase="draft",
+            before=None,
+            after=None,
+            towards=(closest,) if closest else (),
+            before_ppm=nearer[closest][0] if closest else None,
+            after_ppm=nearer[closest][1] if closest else None,
+        )
 
 
 def theses(found: Folded) -> Iterator[Drift]:

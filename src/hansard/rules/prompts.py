@@ -31,9 +31,7 @@ _CONTROL = re.compile(
     "\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _PIECE = 1 << 16  # characters
-MOST_SHOWN = (
-    1 << 25
-)  # bytes of memory, of one text in a prompt: a spec's longest, spelled out, fits
+MOST_SHOWN = 1 << 25  # bytes of memory, of one text in a prompt: a spec's longest fits
 _KEPT = 1 << 16  # characters, of a text that is in few prompts: what tools gave may be very long
 
 # What a server that reads its chat template's marks in any text would take for one (FORMAT.md §4).

@@ -8,8 +8,7 @@ equally often are never alike.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import combinations
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from hansard.rules.fields import Pair
 
 MILLION = 1_000_000
 MAX_COMPARED = 65_536  # characters of an answer, the words of which are compared
+_AT_ONCE = 1 << 21  # characters, of texts whose different words are held at once
 _NEGATIONS = """
 no not never none nor neither nobody nothing cannot without dont doesnt didnt isnt arent wasnt
 werent wont wouldnt shouldnt cant couldnt hasnt havent hadnt mustnt
@@ -34,7 +34,11 @@ def words(text: str) -> list[str]:
     >>> words("Don't ship it: it CAN’T work.")
     ['dont', 'ship', 'it', 'it', 'cant', 'work']
     """
-    return [word for word in _SPLIT.split(text.translate(_LOWER)) if word]
+    return _split(text.translate(_LOWER))
+
+
+def _split(plain: str) -> list[str]:
+    return [word for word in _SPLIT.split(plain) if word]
 
 
 def first_phrase(text: str, phrases: Collection[str]) -> str | None:
@@ -65,11 +69,11 @@ def normalised(text: str) -> str:
 class Measured(NamedTuple):
     """What is compared of an answer, small enough for a round of the longest ones.
 
-    Its `words` and how many of them negate; and hashes of all of it, `folded` and
-    `normalised`.
+    The `text` whose words are compared, and how many of them negate; and hashes of all of
+    it, `folded` and `normalised`.
     """
 
-    words: frozenset[str]
+    text: str
     negations: int
     folded: bytes
     normalised: bytes
@@ -77,34 +81,61 @@ class Measured(NamedTuple):
 
 def measured(text: str) -> Measured:
     """Return what is compared of an answer."""
-    found = words(text[:MAX_COMPARED])
-    negations = sum(word in NEGATIONS for word in found)
+    compared = text[:MAX_COMPARED]
+    negations = sum(word in NEGATIONS for word in words(compared))
     hashes = (sha256(part.encode()).digest() for part in (fold(text), normalised(text)))
-    return Measured(frozenset(found), negations, *hashes)
+    return Measured(compared, negations, *hashes)
 
 
-_words_of = lru_cache(maxsize=128)(lambda text: frozenset(words(text[:MAX_COMPARED])))
+def likeness(texts: Sequence[str], wanted: Iterable[tuple[int, int]]) -> list[int]:
+    """Return the Jaccard index of the word sets of each pair, in millionths; 0 for two empty ones.
+
+    `wanted` are pairs of places in `texts`. Sets of all words of a hundred long texts would take
+    500 MB: so the words come in parts, and those of a text are the bits of a number.
+
+    >>> likeness(["a b", "a c", ""], [(0, 1), (2, 2)])
+    [333333, 0]
+    """
+    plain, wanted = [text[:MAX_COMPARED].translate(_LOWER) for text in texts], list(wanted)
+    sizes, common = [0] * len(texts), [0] * len(wanted)
+    parts = 1 + sum(map(len, plain)) // _AT_ONCE
+    for part in range(parts):
+        places: dict[str, int] = {}
+        held = [
+            _bits({word for word in _split(text) if hash(word) % parts == part}, places)
+            for text in plain
+        ]
+        sizes = [size + bits.bit_count() for size, bits in zip(sizes, held, strict=True)]
+        for row, (one, other) in enumerate(wanted):
+            common[row] += (held[one] & held[other]).bit_count()
+    return [
+        MILLION * both // (sizes[one] + sizes[other] - both or 1)
+        for both, (one, other) in zip(common, wanted, strict=True)
+    ]
 
 
-def jaccard_ppm(one: str, other: str) -> int:
-    """Return the similarity of two texts' word sets in millionths; 0 for two empty ones."""
-    return _ppm(_words_of(one), _words_of(other))
-
-
-def _ppm(one: frozenset[str], other: frozenset[str]) -> int:
-    common = len(one & other)
-    union = len(one) + len(other) - common
-    return MILLION * common // union if union else 0
+def _bits(found: Iterable[str], places: dict[str, int]) -> int:
+    """Return a number with a bit for each word, at its place; a new word takes the next."""
+    bits = [places.setdefault(word, len(places)) for word in found]
+    made = bytearray(len(places) // 8 + 1)
+    for bit in bits:
+        made[bit >> 3] |= 1 << (bit & 7)
+    return int.from_bytes(made, "little")
 
 
 def pairs(answers: Mapping[str, Measured], *, whole: bool) -> list[Pair]:
     """Compare every answer with every later one; `whole` asks for equality, white space folded."""
-    rows: list[Pair] = []
-    for (one, a), (other, b) in combinations(answers.items(), 2):
-        alike = MILLION * (a.folded == b.folded) if whole else _ppm(a.words, b.words)
-        differs = a.negations != b.negations
-        rows.append({"one": one, "other": other, "ppm": alike, "negation_differs": differs})
-    return rows
+    given = list(answers.values())
+    wanted = list(combinations(range(len(given)), 2))
+    if whole:
+        alike = [MILLION * (given[a].folded == given[b].folded) for a, b in wanted]
+    else:
+        alike = likeness([answer.text for answer in given], wanted)
+    differs = [given[a].negations != given[b].negations for a, b in wanted]
+    return [
+        {"one": one, "other": other, "ppm": ppm, "negation_differs": differ}
+        for (one, other), ppm, differ in zip(combinations(answers, 2), alike, differs, strict=True)
+    ]
 
 
 def converged(rows: list[Pair], threshold_ppm: int) -> bool:

@@ -1,5 +1,7 @@
 """How alike two answers are, alike in every verifier (FORMAT.md §9)."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,14 +11,19 @@ from hansard.rules.similarity import (
     NEGATIONS,
     converged,
     fold,
-    jaccard_ppm,
+    likeness,
     measured,
     normalised,
     scores,
     words,
 )
+from measuring import traced
 
 TEXTS = st.text(st.sampled_from("ab no't \n\t.,!’éİ\u00a0\u2003"), max_size=12)
+
+
+def jaccard_ppm(one, other):
+    return likeness([one, other], [(0, 1)])[0]
 
 
 def pairs(answers, *, whole):
@@ -85,6 +92,26 @@ def test_the_negation_words_are_those_of_record_md():
 )
 def test_the_jaccard_index_of_two_word_sets_in_millionths(one, other, ppm):
     assert jaccard_ppm(one, other) == jaccard_ppm(other, one) == ppm
+
+
+@given(st.lists(TEXTS, max_size=6), st.integers(1, 40))
+def test_words_that_come_in_parts_are_as_alike_as_whole_sets(texts, at_once):
+    wanted = list(product(range(len(texts)), repeat=2))
+    sets = [frozenset(words(text)) for text in texts]
+    expected = [10**6 * len(sets[a] & sets[b]) // (len(sets[a] | sets[b]) or 1) for a, b in wanted]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarity, "_AT_ONCE", at_once)
+        assert likeness(texts, wanted) == expected
+
+
+def test_a_round_of_the_longest_answers_takes_little_memory():
+    """Sets of all their words took 4.7 MB an answer."""
+    signs = [chr(code) for code in range(0x20000, 0x20000 + 80_000)]
+    texts = {f"s{n}": " ".join(signs[1000 * n :][:32_768]) for n in range(40)}
+    found, most = traced(lambda: pairs(texts, whole=False))
+    assert found[0]["ppm"] == 10**6 * 31_768 // 33_768
+    assert found[38]["ppm"] == 0
+    assert most < 60_000_000
 
 
 def test_each_answer_is_compared_with_every_later_one():
