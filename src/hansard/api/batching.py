@@ -11,9 +11,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
-from sys import getsizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hansard.api.batches import alone, debates_of, kept_row, known
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from hansard.report.batched import Batch, BatchRow
     from hansard.report.formats import AnyResult
     from hansard.runtime.budget import Budget
+    from hansard.runtime.holding import Shared
     from hansard.runtime.seats import Models
     from hansard.runtime.tools import Tools
     from hansard.store.application import Store
@@ -242,18 +241,18 @@ async def _checked(
 
     What is to be known of several rows is warned of once.
     """
+    from hansard.runtime.holding import Shared
     from hansard.store.rows import BAD
 
     work: list[_Piece | BatchRow] = []
-    texts, held = dict[object, object](), 0
+    shared = Shared()
     more = {name: value for name, value in given.items() if name != "policy"}
     for row in rows:
         try:
-            debate, known = before.get(row.row), len(texts)
+            debate = before.get(row.row)
             if debate is None:
-                work.append(await _piece(row, store, given, limit, queue, texts, trust))
-                held += sum(map(_memory, islice(reversed(texts), len(texts) - known)))
-                if held > MOST_HELD:
+                work.append(await _piece(row, store, given, limit, queue, shared, trust))
+                if shared.size > MOST_HELD:
                     mistakes.add(row.row, UsageError("batch.size", TOO_LONG))
                     break
             else:
@@ -273,28 +272,22 @@ async def _checked(
     return work
 
 
-def _memory(held: Any) -> int:
-    """Return how many bytes of memory a text takes, or the file that one was taken from."""
-    return getsizeof(held if isinstance(held, str) else held.original)
-
-
 async def _piece(
     wanted: Planned,
     store: Store,
     given: Mapping[str, Any],
     limit: int | None,
     queue: int | None,
-    texts: dict[object, object],
+    shared: Shared,
     trust: Callable[[], Trust] | None,
 ) -> _Piece:
     """Return a debate that can be opened; raises what `run` would, and `batch.unpriced`."""
     from hansard.runtime import session
-    from hansard.runtime.inputs import sharing
 
     checked = await session.check(
         wanted.spec, store, wanted.folder, **given, elsewhere=queue is not None
     )
-    spec = sharing(checked.spec, texts)
+    spec = shared.among(checked.spec)
     most = _most(checked.expected, checked.ceiling)
     if most is None and limit is not None:
         said = (

@@ -123,7 +123,7 @@ def planned(
     mistakes: Mistakes,
 ) -> list[Planned]:
     """Read every row; what is wrong with one is added to `mistakes`."""
-    from hansard.runtime.inputs import MOST_TOGETHER, sharing, text_in, values_in
+    from hansard.runtime.holding import MOST_TOGETHER, Shared, text_in, values_in
 
     given: Mapping[str, Any]
     read: Callable[[Any], tuple[AnySpec, Path | None]]
@@ -143,7 +143,7 @@ def planned(
     if not given and not mistakes:
         raise UsageError("batch.empty", "there is no row; name a spec, or fields for the template")
     found, held, size = [], 0, 0
-    texts, seen = dict[object, object](), set[int]()
+    shared, seen = Shared(), set[int]()
     for row, own in given.items():
         try:
             _check_name(row)
@@ -153,12 +153,12 @@ def planned(
                 mistakes.add(row, UsageError("batch.size", _TOO_MUCH))
                 break
             chooses = template is not None and isinstance(own, Mapping) and "model" in own
-            shared = sharing(spec, texts)
-            size += text_in(shared, seen)
+            spec = shared.among(spec)
+            size += text_in(spec, seen)
             if size > MOST_HELD:
                 mistakes.add(row, UsageError("batch.size", TOO_LONG))
                 break
-            found.append(Planned(row, _labelled(shared, batch, row), begin, chooses))
+            found.append(Planned(row, _labelled(spec, batch, row), begin, chooses))
         except HansardError as error:
             mistakes.add(row if isinstance(row, str) else f"{row!r:.60}", error)
     return found
@@ -223,7 +223,7 @@ def read_rows(path: Path, mistakes: Mistakes) -> dict[str, dict[str, Any]]:
     a row is added to `mistakes`.
     """
     from hansard.runtime.files import decoded, read_own
-    from hansard.runtime.inputs import MOST_TOGETHER, values_in
+    from hansard.runtime.holding import MOST_TOGETHER, values_in
 
     rows = enumerate(_records(decoded(read_own(path), path, "batch.csv"), path), 1)
     columns = _columns(next(rows, (1, []))[1])

@@ -25,7 +25,8 @@ from hansard.rules.fields import Name
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import Evidence, Strict, Text
 from hansard.runtime.files import LIMITS, MIB
-from hansard.runtime.inputs import MOST_TOGETHER, sharing, validate, values_in
+from hansard.runtime.holding import MOST_TOGETHER, Shared, values_in
+from hansard.runtime.inputs import validate
 from hansard.runtime.notation import parse
 
 MOST, MOST_BYTES = 1_000, 64 * MIB
@@ -76,7 +77,7 @@ def read(
     """
     wrong: list[tuple[int, UsageError]] = []
     cases: list[Case] = []
-    seen, held, texts = dict[str, int](), 0, dict[object, object]()
+    seen, held, shared = dict[str, int](), 0, Shared()
     for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
         try:
@@ -89,7 +90,7 @@ def read(
             said = f"{where}: {_TOO_MUCH}"
             wrong.append((number, UsageError("golden.too_many", said)))
             break
-        case = replace(case, spec=sharing(case.spec, texts))
+        case = replace(case, spec=shared.among(case.spec))
         cases.append(case)
         for what, key in (("id", case.id), ("question", _asked(case.spec))):
             first = seen.setdefault(f"{what} {key}", number)

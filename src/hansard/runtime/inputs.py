@@ -12,7 +12,6 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import Path
-from sys import getsizeof
 from typing import Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -36,7 +35,6 @@ _FIELD = re.compile(r"\{\{([^{}]*)\}\}")  # one way to match: linear in any temp
 # What pydantic calls its own wrappers and the kinds of a union; no field has such a name.
 _INNER = re.compile(r"^function-|\[.*\]$")
 _MOST_SIGNS = re.compile(r"\{1,([0-9]+)\}\$$")
-MOST_TOGETHER = 1_000_000  # values of specs that are held at once; each takes up to 260 bytes
 MOST_MISTAKES = 10  # of a spec, that are told at once
 MOST_QUOTED = 2 * MAX_DOCUMENTS  # bytes: a control character has eight where it is spelled out
 M = TypeVar("M", bound=BaseModel)
@@ -86,56 +84,6 @@ def parse_spec(value: object, where: str, given: Mapping[str, object] | None = N
         )
     whole = {**value, **given} if given and isinstance(value, dict) else value
     return cast(AnySpec, validate(SPECS[name], whole, where, given=given or {}))
-
-
-def values_in(spec: object) -> int:
-    """Return how many values a spec, or fields of one, state: those within others count as well.
-
-    >>> values_in({"labels": ["north", "urgent"], "evidence": [{"id": "a", "file": "a.txt"}]})
-    8
-    """
-    return sum(1 for _ in _stated(spec))
-
-
-def text_in(spec: object, seen: set[int]) -> int:
-    """Return how much memory the texts of a spec take that are not `seen` yet, in bytes."""
-    texts = {id(value): value for value in _stated(spec) if isinstance(value, str)}
-    new = texts.keys() - seen
-    seen |= new
-    return sum(getsizeof(texts[each]) for each in new)
-
-
-def _stated(spec: object) -> Iterator[object]:
-    left = [spec]
-    while left:
-        value = left.pop()
-        yield value
-        if isinstance(value, BaseModel):
-            left += (getattr(value, name) for name in value.model_fields_set)
-        elif isinstance(value, dict):
-            left += value.values()
-        elif isinstance(value, (list, tuple)):
-            left += value
-
-
-def sharing(spec: AnySpec, texts: dict[object, object]) -> AnySpec:
-    """Return a spec that has the texts of its files in common with those that came before.
-
-    A thousand rows may be about one document, of which each would keep a copy until it is run:
-    what is not written in NFC is made anew for each.
-    """
-
-    def one(value: M, *names: str) -> M:
-        held = {name: getattr(value, name, None) for name in names}
-        kept = {name: texts.setdefault(each, each) for name, each in held.items() if each}
-        return value.model_copy(update=kept)
-
-    gate = spec.gate
-    if gate and gate.answer:
-        gate = gate.model_copy(update={"answer": one(gate.answer, "text")})
-    evidence = [one(row, "text", "taken") for row in spec.evidence]
-    had = {"gate": gate, "evidence": evidence}
-    return spec.model_copy(update={name: each for name, each in had.items() if each})
 
 
 def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:

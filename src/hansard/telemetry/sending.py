@@ -1,4 +1,4 @@
-"""What is taken of a collector's answer, and what is said of it: its status, and no word.
+"""What is taken of a collector's answer: its status, and how long it asks to wait; no word is told.
 
 OpenTelemetry's exporters over HTTP read an answer to its end, however long it is, and those
 before 1.45 follow a redirect with all headers, the keys among them. What goes wrong they log with

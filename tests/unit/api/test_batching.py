@@ -26,7 +26,8 @@ from hansard.rules.fields import Estimated
 from hansard.rules.formats import SPECS
 from hansard.runtime import session
 from hansard.runtime.files import Files
-from hansard.runtime.inputs import read_texts, sharing
+from hansard.runtime.holding import Shared
+from hansard.runtime.inputs import read_texts
 from hansard.store import tampering
 from instant import GUARD
 from measuring import traced
@@ -413,9 +414,9 @@ def test_the_texts_of_all_rows_together_are_bounded(store, tmp_path, monkeypatch
 def test_rows_share_the_answer_that_their_gate_looks_at(tmp_path):
     template = PANEL | {"gate": {"answer": {"file": "answer.md"}}}
     (tmp_path / "answer.md").write_text("Because. " * 100)
-    texts, files = {}, Files(tmp_path)
+    shared, files = Shared(), Files(tmp_path)
     rows = planned(questions("a", "b"), template, tmp_path, "one", Mistakes())
-    one, two = (sharing(read_texts(row.spec, files), texts).gate.answer.text for row in rows)
+    one, two = (shared.among(read_texts(row.spec, files)).gate.answer.text for row in rows)
     assert one is two
 
 
