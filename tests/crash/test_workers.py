@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import contextmanager
 from datetime import timedelta
 from hashlib import sha256
+from threading import Event
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -33,6 +34,7 @@ import hansard
 import servers
 from hansard import telemetry
 from hansard.addresses import without_secrets
+from hansard.api import running
 from hansard.cli.main import cli
 from hansard.runtime import pacing, working
 from hansard.runtime.models.base import ModelError
@@ -525,6 +527,32 @@ def work(url, **options):
     ask = {"ask": lambda _: "Because."}
     asyncio.run(hansard.work(url, **{"models": ask, "each": rows.append, "stay": False} | options))
     return [(row.row, row.state, row.code) for row in rows]
+
+
+def test_a_result_that_takes_long_keeps_a_worker_from_no_sign_of_life(url, monkeypatch):
+    """Else others took it for dead, with all else that it ran."""
+    began, go, real = Event(), Event(), running.result_of
+
+    def long(*given, **more):
+        began.set()
+        assert go.wait(5), "nothing else was done meanwhile"
+        return real(*given, **more)
+
+    async def other():
+        while not began.is_set():  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0.01)
+        go.set()
+
+    async def both():
+        ask = {"ask": lambda _: "Because."}
+        await asyncio.gather(hansard.work(url, models=ask, each=rows.append, stay=False), other())
+
+    rows = []
+    put(url, 1)
+    monkeypatch.setattr(running, "result_of", long)
+    asyncio.run(both())
+    assert [row.state for row in rows] == ["closed"]
+    assert not servers.sql(url, _WORK)
 
 
 def test_a_debate_that_ended_elsewhere_is_no_work(url):

@@ -83,10 +83,6 @@ async def work(
 
         from hansard.runtime import working
 
-        def tell(told: Told) -> None:
-            if each:
-                each(_row(told))
-
         async def look() -> None:
             # In a thread: records that are read must not keep the worker from a sign of life.
             found = await asyncio.to_thread(_due, shelf.secret_url or "", policy, trust)
@@ -99,7 +95,8 @@ async def work(
             models=models,
             tools=tools,
             allow=allowed_in(allow),
-            tell=tell,
+            row=_row,
+            each=each or (lambda _: None),
             look=look,
             observe=observe,
             stay=stay,

@@ -40,6 +40,7 @@ from hansard.runtime.models.base import (
     complete,
     looked,
 )
+from hansard.runtime.models.callables import in_turn
 from hansard.runtime.models.seen import Seen
 from hansard.runtime.output import checker
 from hansard.runtime.pacing import Pace, Release, server_of
@@ -107,8 +108,9 @@ class Engine:
                 if isinstance(due, Ask):
                     await self._ask(due)
                     continue
-                if isinstance(due, Compare):  # it may take long
-                    await self._recording.commit()
+                if isinstance(due, Compare):
+                    await self._compare(due)
+                    continue
                 self._do(due)
             await self._recording.commit()
         finally:
@@ -146,11 +148,18 @@ class Engine:
                 self._announce(answer, number)
             case Conclude(step, answer):
                 self._recording.add(self._turn(step, answer))
-            case Compare():
-                found = steps.answers(self.state, due, self._texts.get) or {}
-                self._recording.add(steps.compare(self.state, due, found))
             case Fact():
                 self._recording.add(due)
+
+    async def _compare(self, due: Compare) -> None:
+        """Compare answers, in a thread: it may take long, and nothing else must wait for it."""
+
+        def compared() -> Fact:
+            found = steps.answers(self.state, due, self._texts.get) or {}
+            return steps.compare(self.state, due, found)
+
+        await self._recording.commit()
+        self._recording.add(await in_turn(compared))
 
     def _settle(self) -> None:
         """Do what a reply that has just arrived makes due: nothing is recorded before that."""

@@ -31,7 +31,7 @@ from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import names_texts, read_templates, read_texts
 from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import Closing, Model
-from hansard.runtime.models.callables import in_thread
+from hansard.runtime.models.callables import in_thread, in_turn
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.output import checker
 from hansard.runtime.policed import hold
@@ -297,10 +297,14 @@ async def resume(
     """
     clock = clock or CLOCK
     with store.runner(debate):
-        bundle, recording = _reopened(debate, store, clock, observe, progress)
+        # In a thread: a long record must not keep a worker from a sign of life.
+        bundle: Bundle = await in_turn(_intact, debate, store)
+        recording = _recording(debate, bundle, store, clock, observe, progress)
+        _require_open(debate, recording)
         state = recording.state
         _check_deliverable(state, bundle)
-        require_bounded(state, bundle.templates, recording.journal.texts.values())
+        texts = recording.journal.texts.values()
+        await in_turn(require_bounded, state, bundle.templates, texts)
         found = _same_tools(state, tools)
         asked = {
             seat["id"]: (seat["model"], seat["parameters"]["base_url"])
@@ -340,30 +344,14 @@ async def stop(
     clock = clock or CLOCK
     asked = Stop(reason, by=by)
     with store.runner(debate):
-        bundle, recording = _reopened(debate, store, clock)
+        bundle, recording = taken_up(debate, store, clock)
+        _require_open(debate, recording)
         recording.stop = asked
         engine = Engine(recording, {}, bundle.templates, clock)
         if recording.state.calls:
             engine.resumed()
         await engine.run()
         return recording
-
-
-def _reopened(
-    debate: str,
-    store: Store,
-    clock: Clock,
-    observe: Observer | None = None,
-    progress: OnProgress | None = None,
-) -> tuple[Bundle, Recording]:
-    """Return the bytes of an open debate that holds, and its record to be added to."""
-    bundle, recording = taken_up(debate, store, clock, observe, progress)
-    gated.refuse(recording.events)
-    if recording.state.closed:
-        raise UsageError(
-            "debate.closed", f"debate {debate} is closed; it cannot be resumed or stopped"
-        )
-    return bundle, recording
 
 
 def taken_up(
@@ -377,12 +365,30 @@ def taken_up(
 
     Raises UsageError `store.unknown`, and DataError `record.altered`.
     """
+    bundle = _intact(debate, store)
+    return bundle, _recording(debate, bundle, store, clock, observe, progress)
+
+
+def _intact(debate: str, store: Store) -> Bundle:
+    """Return the bytes of a debate that holds, as `taken_up` does; what is long takes long."""
     bundle = store.bundle(debate)
     if not bundle.lines:
         raise UsageError("store.unknown", f"there is no debate {debate} in {store.url}")
     verify(bundle).require_ok(
         f"debate {debate}", "nothing was added to it; restore the store from a copy"
     )
+    return bundle
+
+
+def _recording(
+    debate: str,
+    bundle: Bundle,
+    store: Store,
+    clock: Clock,
+    observe: Observer | None = None,
+    progress: OnProgress | None = None,
+) -> Recording:
+    """Return a record to be added to, from bytes that hold."""
     events = [parse(line) for line in bundle.lines]
     end, at = line_hash(bundle.lines[-1]), events[-1]["at"]
     chain = Chain(debate, seq=len(events), prev=end, at=at)
@@ -391,7 +397,16 @@ def taken_up(
     journal.size = sum(map(len, (*bundle.lines, *bundle.blobs.values())))
     recording = Recording(journal, events, observe=observe, progress=progress)
     recording.policy = policy_of(recording.state.opened, bundle.policies)
-    return bundle, recording
+    return recording
+
+
+def _require_open(debate: str, recording: Recording) -> None:
+    """Refuse what nothing can be added to before its close; raises UsageError `debate.closed`."""
+    gated.refuse(recording.events)
+    if recording.state.closed:
+        raise UsageError(
+            "debate.closed", f"debate {debate} is closed; it cannot be resumed or stopped"
+        )
 
 
 def _check_deliverable(state: DebateState, bundle: Bundle) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from procrastinate import App, BaseRetryStrategy, RetryDecision
 from procrastinate.exceptions import ConnectorException, JobAborted
@@ -30,6 +30,7 @@ from typing_extensions import override
 
 from hansard.errors import DataError, HansardError, SeatError, UsageError
 from hansard.runtime import session
+from hansard.runtime.models.callables import in_turn
 from hansard.runtime.recording import Observer, Recording
 from hansard.runtime.seats import Models
 from hansard.runtime.sharing import shared
@@ -39,6 +40,7 @@ from hansard.store.guard import id_or_none
 from hansard.store.jobs import Jobs, is_refused
 from hansard.store.queue import FAILED, LOCKED, LOOK, LOST, PRUNED, QUEUE, TASK, said_of
 
+T = TypeVar("T")
 MOST_DEATHS = 8  # of workers, until a debate waits for somebody who puts it into the queue again
 _LAST = -(1 << 30)  # the priority of a debate whose worker died; one less for each further death
 _HOURLY, _HOUR = "0 * * * *", 3600  # in UTC; in seconds
@@ -114,7 +116,8 @@ async def work(
     models: Models | None,
     tools: Tools | None,
     allow: Sequence[Path],
-    tell: Callable[[Told], object],
+    row: Callable[[Told], T],
+    each: Callable[[T], object],
     look: Callable[[], Awaitable[None]],
     observe: Observer | None,
     stay: bool,
@@ -122,10 +125,12 @@ async def work(
 ) -> None:
     """Run debates of the queue, `jobs` at once, until SIGTERM or Ctrl-C.
 
-    Unless it is to `stay`, the worker ends once none is left. `tell` hears of each that was
-    taken up. Each hour one of those that stay calls its `look`. A debate that runs when the worker
-    is asked to end goes on for `times.grace`; after that it is put back.
+    Unless it is to `stay`, the worker ends once none is left. `each` is called with the `row` of
+    whatever was taken up; that of a debate that ended may take long, and is made in a thread. Each
+    hour one of those that stay calls its `look`. A debate that runs when the worker is asked to end
+    goes on for `times.grace`; after that it is put back.
     """
+    tell = _telling(row, each)
     app = _app(store.dsn, look, tell, stay=stay)
 
     @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_Again(times.wait, stay=stay))
@@ -139,7 +144,7 @@ async def work(
             found = await session.resume(
                 debate, store, allow=allow, models=models, tools=tools, observe=observe
             )
-            tell(Told(debate, found))
+            each(await in_turn(row, Told(debate, found)))
         except HansardError as error:
             if error.code == "debate.closed":  # whoever ran it died before it could say so
                 return
@@ -178,6 +183,10 @@ async def work(
             for task in (working, rescuing, over):
                 if task.done() and not task.cancelled() and (error := task.exception()):
                     raise error
+
+
+def _telling(row: Callable[[Told], T], each: Callable[[T], object]) -> Callable[[Told], object]:
+    return lambda told: each(row(told))
 
 
 def _app(

@@ -6,15 +6,17 @@ import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 from uuid import UUID, uuid4
 
 import pytest
 
-from hansard.errors import DataError, UsageError
-from hansard.rules import prompts
+from hansard.errors import DataError, SeatError, UsageError
+from hansard.rules import prompts, steps
 from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import inputs, session, sizing
 from hansard.store.application import Store
+from playing import answer
 
 SCRIPT = """
 price: {input: "1", output: "2"}
@@ -116,6 +118,44 @@ def test_a_closed_debate_is_not_resumed_and_stays_as_it_is(table):
         resuming(table)
     assert caught.value.code == "debate.closed"
     assert table.store.lines(table.debate) == before
+
+
+LONG = {
+    "its record": (session, "verify"),
+    "its prompts": (session, "require_bounded"),
+    "its answers": (steps, "compare"),
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_a_debate_that_takes_long_keeps_no_other_from_its_turn(table, monkeypatch, what):
+    """Else a worker gives no sign of life meanwhile, and counts as dead with all its debates."""
+    place, name = LONG[what]
+    began, go, real = Event(), Event(), getattr(place, name)
+
+    def long(*given):
+        began.set()
+        assert go.wait(5), "nothing else was done meanwhile"
+        return real(*given)
+
+    def raising(_):
+        raise KeyError("mine")
+
+    async def other():
+        while not began.is_set():  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(0.01)
+        go.set()
+
+    async def both():
+        going_on = session.resume(table.debate, table.store, models={"bot": answer})
+        return (await asyncio.gather(going_on, other()))[0]
+
+    with pytest.raises(SeatError):
+        table.play("panel", raising)
+    monkeypatch.setattr(place, name, long)
+    assert asyncio.run(both()).state.closed
+    monkeypatch.undo()
+    assert table.verified().ok
 
 
 def test_a_debate_that_is_not_there_is_not_resumed(table):
