@@ -103,6 +103,7 @@ async def evaluate(
     ):
         ways = _Ways(shelf, files, begin, models, tools, policy, trust, collection)
         cases = _cases(golden, data, fields, ways)
+        del data  # it may be large, and debates are
         ways.warn_of_altered()
         ways.require_whole(cases)
         if offline:

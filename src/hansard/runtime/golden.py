@@ -25,14 +25,19 @@ from hansard.rules.fields import Name
 from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import Evidence, Strict, Text
 from hansard.runtime.files import LIMITS, MIB
-from hansard.runtime.holding import MOST_TOGETHER, Shared, values_in
+from hansard.runtime.holding import MOST_TOGETHER, Shared, text_in, values_in
 from hansard.runtime.inputs import validate
 from hansard.runtime.notation import parse
 
 MOST, MOST_BYTES = 1_000, 64 * MIB
+MOST_HELD = 64 * MIB  # of memory: one emoji makes a text four times as large
 _TOO_MUCH = (
     "the specs of the questions up to here state more values than are held at once; split the set "
     "here, or make the spec smaller"
+)
+_TOO_LONG = (
+    f"the texts of the questions up to here take more than {MOST_HELD // MIB} MiB of memory "
+    "together; split the set here"
 )
 _BOM = "\ufeff"
 _LINE = re.compile(rb"\S[^\n]*").finditer
@@ -78,6 +83,7 @@ def read(
     wrong: list[tuple[int, UsageError]] = []
     cases: list[Case] = []
     seen, held, shared = dict[str, int](), 0, Shared()
+    size, texts = 0, set[int]()
     for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
         try:
@@ -85,12 +91,12 @@ def read(
         except UsageError as error:
             wrong.append((number, together([error])))  # without the frames, which hold the line
             continue
-        held += values_in(case.spec)
-        if held > MOST_TOGETHER:
-            said = f"{where}: {_TOO_MUCH}"
+        case = replace(case, spec=shared.among(case.spec))
+        held, size = held + values_in(case.spec), size + text_in(case.spec, texts)
+        if held > MOST_TOGETHER or size > MOST_HELD:
+            said = f"{where}: {_TOO_MUCH if held > MOST_TOGETHER else _TOO_LONG}"
             wrong.append((number, UsageError("golden.too_many", said)))
             break
-        case = replace(case, spec=shared.among(case.spec))
         cases.append(case)
         for what, key in (("id", case.id), ("question", _asked(case.spec))):
             first = seen.setdefault(f"{what} {key}", number)

@@ -25,14 +25,17 @@ def values_in(spec: object) -> int:
 
 
 def text_in(spec: object, seen: set[int]) -> int:
-    """Return how much memory the texts of a spec take that are not `seen` yet, in bytes."""
-    texts = {id(value): value for value in _stated(spec) if isinstance(value, str)}
+    """Return how much memory the texts of a spec take that are not `seen` yet, in bytes.
+
+    Those by which values are found count as well.
+    """
+    texts = {id(value): value for value in _stated(spec, names=True) if isinstance(value, str)}
     new = texts.keys() - seen
     seen |= new
     return sum(getsizeof(texts[each]) for each in new)
 
 
-def _stated(spec: object) -> Iterator[object]:
+def _stated(spec: object, *, names: bool = False) -> Iterator[object]:
     left = [spec]
     while left:
         value = left.pop()
@@ -40,7 +43,7 @@ def _stated(spec: object) -> Iterator[object]:
         if isinstance(value, BaseModel):
             left += (getattr(value, name) for name in value.model_fields_set)
         elif isinstance(value, dict):
-            left += value.values()
+            left += (*value.values(), *(value if names else ()))
         elif isinstance(value, (list, tuple)):
             left += value
 

@@ -158,6 +158,20 @@ def test_what_the_questions_state_together_is_bounded():
     assert refused(*questions) == [("golden.too_many", "11")]
 
 
+def test_how_much_memory_the_texts_of_the_questions_take_is_bounded():
+    """One emoji makes a text four times as large: a set of 64 MB took 256 MiB beside a debate."""
+    long = "x" * 3_000_000 + "\U0001f600"
+    questions = [row(f"Question {number}?", context=f"{number}{long}") for number in range(10)]
+    assert len(cases(*questions[:5])) == 5
+    assert refused(*questions) == [("golden.too_many", "6")]
+    named = {f"{number:04}" + "x" * 995 + "\U0001f600": 0 for number in range(3_000)}
+    questions = [row(f"Question {number}?", context=named) for number in range(10)]
+    assert refused(*questions) == [("golden.too_many", "6")]
+    memo = [{"id": "memo", "text": long[:-2_000_000]}]
+    shared = [row(f"Question {number}?", evidence=memo) for number in range(30)]
+    assert len(cases(*shared)) == 30  # what they have in common counts once
+
+
 def test_questions_on_the_same_document_share_its_text():
     """What is not in NFC is made anew for each: 45 questions on 4 MB took 829 MiB."""
     memo = [{"id": "memo", "text": "cafe\u0301 " * 100}]
