@@ -31,8 +31,9 @@ _SEATS = ("blue", "magenta", "cyan", "yellow", "green")
 _OPTIONS = ("green", "yellow", "red", "magenta", "cyan")
 _BEYOND_ASCII = re.compile("[\x7f-\U0010ffff]")
 # Where spreadsheets begin a cell that they run: also behind what some take for its end. To those
-# that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too.
-_FORMULA = re.compile(r"^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?=[=+\-@＝＋－＠])")
+# that end a cell at `;` a quotation mark within a line quotes nothing, so a line ends it too. One
+# that begins such a cell is doubled in CSV, so it quotes nothing there either.
+_FORMULA = re.compile(r'^(?=[\t\r\n])|(?:^|(?<=[;\t\n]))(?="*[=+\-@＝＋－＠])')
 _PIECE = 1 << 16  # characters
 _CELLS = 20  # of a bar
 _INSET = 2  # columns by which the rest of a line stands further in than the line
