@@ -34,6 +34,7 @@ _MISSING = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
     (SELECT 1 FROM projected WHERE projected.debate = heads.debate) ORDER BY debate LIMIT ?"""
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
+_PART = 1_000_000  # of costs, which are added in two parts: a thousand of the largest are too many
 
 _OF_DEBATES = (
     "projected", "projected_names", "projected_figures", "projected_reviews", "projected_counts",
@@ -296,14 +297,16 @@ class Projection:
         """Return the sums of all debates that are wanted."""
         with guard_rows():
             (row,) = self._asked(
-                f"""SELECT count(*), sum(row.cost),
+                f"""SELECT sum(row.cost / {_PART}),
+                sum(row.cost - row.cost / {_PART} * {_PART}), max(row.cost), count(*),
                 count(*) FILTER (WHERE row.cost IS NULL AND row.format IS NOT NULL),
                 count(*) FILTER (WHERE {_LOOK}), count(*) FILTER (WHERE {_BAD})
                 FROM projected AS row WHERE {self._where(wanted)}""",  # noqa: S608
                 wanted,
             )
         _require(all(map(_is_whole, row)))
-        return Sums(*row)
+        parts, rest, _, debates, *counts = row  # what is no number is the most of all
+        return Sums(debates, None if parts is None else parts * _PART + rest, *counts)
 
     def figures(
         self, wanted: Mapping[str, object]

@@ -385,6 +385,22 @@ def test_a_record_that_adds_up_to_too_much_spoils_no_list(store, debates):
     assert found.value > 1e9
 
 
+def test_many_records_that_add_up_to_too_much_spoil_no_list(store, debates, tmp_path):
+    """SQLite refuses a sum beyond 2^63 - 1: that of 1,025 debates at the most that a row has."""
+    before, most = hansard.list_debates(store).totals.cost_micro_usd, (1 << 53) - 1
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(projected)")]
+    other = {"place": "1000 + number", "debate": "lower(hex(randomblob(16)))", "cost": str(most)}
+    values = ", ".join(other.get(name, name) for name in names)
+    numbers = "SELECT 1 AS number UNION ALL SELECT number + 1 FROM numbers WHERE number < 1100"
+    change(
+        tmp_path,
+        f"WITH RECURSIVE numbers AS ({numbers}) INSERT INTO projected "
+        f"SELECT {values} FROM numbers, projected WHERE place = 1",
+    )
+    assert store.projection.sums({}).cost == (before or 0) + 1100 * most
+
+
 @pytest.mark.parametrize("term", ["label", "task_type", "decision"])
 def test_what_no_name_has_is_no_term(store, debates, term):
     for ask in (hansard.list_debates, hansard.metrics, hansard.calibrate)[
