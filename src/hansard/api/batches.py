@@ -5,7 +5,7 @@ A batch is nothing but labels: each of its debates records `batch:NAME` and `row
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Literal
@@ -63,23 +63,22 @@ def list_batches(store: Store) -> list[BatchCounts]:
     [('two', {'closed': 2})]
     """
     from hansard.report.batched import BatchCounts
-    from hansard.store.rows import BAD
 
     rows = caught_up(store)
+    counts, costs = defaultdict[str, Counter[str]](Counter), dict[str, int | None]()
+    for label, state, n, cost in rows.labelled(BATCH):
+        counts[label] += Counter({state: n})  # of no debate, no state
+        known = [each for each in (costs.get(label), cost) if each is not None]
+        costs[label] = sum(known) if known else None
     # What does not hold has no row that says its labels, and is found whatever is looked for.
-    bad = {debate: _labels(store, debate) for debate in rows.find({"label": ""})}
-    named = {label for labels in bad.values() for label in labels if label.startswith(BATCH)}
-    found = []
-    for label in sorted({*rows.labels(BATCH), *named}):
-        states = rows.find({"label": label}).items()
-        counts = Counter(
-            state for debate, state in states if state not in BAD or label in bad.get(debate, ())
-        )
-        cost = rows.sums({"label": label}).cost
-        found.append(
-            BatchCounts(name=label.removeprefix(BATCH), counts=counts, cost_micro_usd=cost)
-        )
-    return found
+    for debate, state in rows.find({"label": ""}).items():
+        for label in {*_labels(store, debate)}:
+            if label.startswith(BATCH):
+                counts[label][state] += 1
+    return [
+        BatchCounts(name=label.removeprefix(BATCH), counts=n, cost_micro_usd=costs.get(label))
+        for label, n in sorted(counts.items())
+    ]
 
 
 def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:

@@ -45,6 +45,7 @@ _REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now T
     WHERE place = row.place AND trust = :trust), row.reviewed) AS state) AS found)"""
 _LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not required'))"
 # A record that does not hold is in every list: nothing that it says can leave it out.
+_COSTS = f"sum(row.cost / {_PART}), sum(row.cost - row.cost / {_PART} * {_PART}), max(row.cost)"
 _BAD = "row.state IN ('altered', 'unreadable')"
 _NAMED = """EXISTS (SELECT 1 FROM projected_names
     WHERE place = row.place AND kind = '{kind}' AND name = :{kind})"""
@@ -282,31 +283,38 @@ class Projection:
             )
         return [str(name) for (name,) in rows]
 
-    def labels(self, beginning: str) -> list[str]:
-        """Return the labels of debates that begin so, each once, in alphabetical order."""
+    def labelled(self, beginning: str) -> list[tuple[str, str, int, int | None]]:
+        """Return each label that begins so, and each state of debates that have it.
+
+        With both come how many debates these are, and what they cost; none whose record does not
+        hold is among them, and none at all of a label that no row has any more.
+        """
         with guard_rows():
             rows = self._tables.select(
-                "SELECT DISTINCT name FROM projected_names WHERE kind = 'label' "
-                "AND substr(name, 1, :length) = :beginning ORDER BY name",
+                f"""SELECT name, row.state, count(row.state), {_COSTS}
+                FROM projected_names LEFT JOIN projected AS row USING (place)
+                WHERE kind = 'label' AND substr(name, 1, :length) = :beginning
+                AND (row.state IS NULL OR NOT ({_BAD}))
+                GROUP BY name, row.state ORDER BY name, row.state""",  # noqa: S608
                 length=len(beginning),
                 beginning=beginning,
             )
-        return [str(row[0]) for row in rows]
+        _require(all(_is_whole(value) for row in rows for value in row[2:]))
+        return [(str(name), str(state), n, _added(*costs)) for name, state, n, *costs in rows]
 
     def sums(self, wanted: Mapping[str, object]) -> Sums:
         """Return the sums of all debates that are wanted."""
         with guard_rows():
             (row,) = self._asked(
-                f"""SELECT sum(row.cost / {_PART}),
-                sum(row.cost - row.cost / {_PART} * {_PART}), max(row.cost), count(*),
+                f"""SELECT {_COSTS}, count(*),
                 count(*) FILTER (WHERE row.cost IS NULL AND row.format IS NOT NULL),
                 count(*) FILTER (WHERE {_LOOK}), count(*) FILTER (WHERE {_BAD})
                 FROM projected AS row WHERE {self._where(wanted)}""",  # noqa: S608
                 wanted,
             )
         _require(all(map(_is_whole, row)))
-        parts, rest, _, debates, *counts = row  # what is no number is the most of all
-        return Sums(debates, None if parts is None else parts * _PART + rest, *counts)
+        *costs, debates, unpriced, look, bad = row
+        return Sums(debates, _added(*costs), unpriced, look, bad)
 
     def figures(
         self, wanted: Mapping[str, object]
@@ -432,6 +440,11 @@ _TEXT_OR_NONE = (str, type(None))
 def _require(sound: bool) -> None:
     if not sound:
         raise to_be_rebuilt()
+
+
+def _added(parts: int | None, rest: int, _: int) -> int | None:
+    """Return a sum of costs; the greatest is asked for, since it is what is no number at all."""
+    return None if parts is None else parts * _PART + rest
 
 
 def _is_whole(value: object) -> bool:

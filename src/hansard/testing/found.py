@@ -113,6 +113,7 @@ def test_debates_are_found_by_what_their_rows_say(store_url: str) -> None:
         assert found.sums({})._asdict() == {
             "debates": 2, "cost": 7, "unpriced": 1, "look": 1, "bad": 0
         }  # fmt: skip
+        assert found.labelled("Ün") == [("Ünï", "closed", 1, 7)]
         assert sorted(found.figures({}), key=str) == [
             ("agreement", "risk", 1, 1.5, 2.25),
             ("agreement", None, 1, 0.5, 0.25),

@@ -641,6 +641,28 @@ def test_a_record_that_does_not_hold_is_told_and_not_run_again(store):
     }  # fmt: skip
 
 
+def test_however_many_batches_there_are_the_rows_are_read_as_often(store, monkeypatch):
+    """Else each batch would be looked for among all debates: 4,000 of them took 48 s."""
+    kind, statements, often = type(store.projection._tables), [], []
+    select = kind.select
+
+    def noted(self, statement, **given):
+        statements.append(statement)
+        return select(self, statement, **given)
+
+    for names in (["one"], ["two", "three"]):
+        for name in names:
+            run(questions("north", "south"), store, name=name)
+        hansard.list_debates(store)  # makes their rows
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "select", noted)
+            found = hansard.list_batches(store)
+        often.append(len(statements))
+    assert [row.name for row in found] == ["one", "three", "two"]
+    assert [(dict(row.counts), row.cost_micro_usd) for row in found] == [({"closed": 2}, None)] * 3
+    assert often[1] == 2 * often[0]
+
+
 @pytest.mark.parametrize(
     "alter",
     [
