@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any
 
 from hansard.errors import UsageError
@@ -149,10 +148,21 @@ def scripted(files: Files, name: str) -> ScriptedModel:
     return ScriptedModel(_script(files.text(name, "script", "spec.unreadable"), name))
 
 
-@lru_cache(maxsize=4)
+_MOST_SCRIPTS = 4  # that are kept
+_scripts = dict[tuple[str, bool], Script]()  # by what the files hold, those asked for last
+
+
 def _script(text: str, name: str) -> Script:
-    """Return what a file of replies says; an evaluation asks for it hundreds of times."""
-    return validate(Script, parse(text, name), name, quoting=False)
+    """Return what a file of replies says; an evaluation asks for it hundreds of times.
+
+    It is read once by whatever names: a spec may name it in ninety ways, one for each seat.
+    """
+    key = text, name.endswith(".json")
+    found = _scripts.pop(key, None) or validate(Script, parse(text, name), name, quoting=False)
+    _scripts[key] = found
+    for old in [*_scripts][:-_MOST_SCRIPTS]:
+        _scripts.pop(old, None)
+    return found
 
 
 def silent(model: str, files: Files, given: Models | None) -> Model:

@@ -12,6 +12,7 @@ import pytest
 from hansard.errors import UsageError
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import ModelError, ToolCall
+from hansard.runtime.notation import parse
 from hansard.runtime.seats import scripted as read
 from playing import request as request_
 
@@ -206,3 +207,18 @@ def test_no_error_quotes_a_key_that_may_be_a_secret(model, text):
     assert SECRET[:8] not in str(caught.value)
     with pytest.raises(UsageError, match=r"1\.propsal|'propsal'|propsal: |unknown"):
         model(text.replace(SECRET, "propsal"))
+
+
+def test_a_script_is_read_once_by_whatever_names(tmp_path, monkeypatch):
+    """One of 187 kB that each of 90 seats named in a way of its own took more than 150 s."""
+    (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: So.}}}")
+    parsed = []
+
+    def noted(text, name):
+        parsed.append(name)
+        return parse(text, name)
+
+    monkeypatch.setattr("hansard.runtime.seats.parse", noted)
+    for number in range(20):
+        assert read(Files(tmp_path), "./" * number + "replies.yaml").knows("ann")
+    assert len(parsed) == 1
