@@ -44,8 +44,8 @@ _REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now T
     ELSE found.state END FROM (SELECT coalesce((SELECT state FROM projected_reviews
     WHERE place = row.place AND trust = :trust), row.reviewed) AS state) AS found)"""
 _LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not required'))"
-# A record that does not hold is in every list: nothing that it says can leave it out.
 _COSTS = f"sum(row.cost / {_PART}), sum(row.cost - row.cost / {_PART} * {_PART}), max(row.cost)"
+# A record that does not hold is in every list: nothing that it says can leave it out.
 _BAD = "row.state IN ('altered', 'unreadable')"
 _NAMED = """EXISTS (SELECT 1 FROM projected_names
     WHERE place = row.place AND kind = '{kind}' AND name = :{kind})"""
