@@ -18,6 +18,7 @@ from hansard.api import records as records_module
 from hansard.api.batches import alone
 from hansard.api.trust import read_draft, template_lines
 from hansard.runtime.clock import Clock
+from hansard.runtime.files import Files
 from hansard.schemas import render
 from hansard.store import projection
 from hansard.store.rows import Row
@@ -233,6 +234,19 @@ def test_of_one_question_on_many_documents_each_record_is_read_once(hansard, gol
     assert json.loads(hansard(*RUN, "--json").out)["reused"] == 12
     assert len(set(read)) == 12
     assert len(read) < 3 * 12, "and not each of them for each question"
+
+
+def test_a_document_that_all_questions_are_about_is_read_once(hansard, golden, monkeypatch):
+    """To find a wrong label in the last of 1,000 lines took hours."""
+    Path("memo.txt").write_text("Numbers are whole.")
+    Path("debate.yaml").write_text(SPEC + "evidence: [memo.txt]\n")
+    read, files = [], Files.read
+    monkeypatch.setattr(Files, "read", lambda *given: (read.append(given[1]), files(*given))[1])
+    write(5)
+    rows = Path("golden.jsonl").read_text()
+    Path("golden.jsonl").write_text(rows + '{"question": "And 6?", "label": "perhaps"}')
+    assert hansard(*RUN).code == 2
+    assert read == ["memo.txt"]
 
 
 def test_an_open_debate_with_other_prices_or_ceilings_is_not_gone_on_with(hansard, golden):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from hansard.report.evaluation import Evaluation, Held, Question
     from hansard.rules.fields import Origin
     from hansard.rules.formats import AnySpec
+    from hansard.rules.spec_parts import Evidence
     from hansard.runtime.golden import Case
     from hansard.runtime.opening import Opening
     from hansard.runtime.seats import Models
@@ -241,6 +242,7 @@ class _Ways:
         """Let the projection catch up once: what is run from here on is not asked twice."""
         self._rows = caught_up(self.store)
         self._found: dict[str | None, dict[str | None, list[str]]] = {}
+        self._evidence: tuple[list[Evidence], list[Evidence]] = ([], [])
 
     def check(self, spec: AnySpec) -> None:
         """Raise UsageError for a debate that cannot be run, or has no rival."""
@@ -254,11 +256,21 @@ class _Ways:
         from hansard.runtime.estimate import rehearsed
         from hansard.runtime.policed import hold
 
-        opening = rehearsed(spec, self.files, self.models, self.tools)
+        opening = rehearsed(self._read(spec), self.files, self.models, self.tools)
         if self.policy:
             opening = replace(opening, policy=self.policy)
             hold(opening, self.policy)
         return opening
+
+    def _read(self, spec: AnySpec) -> AnySpec:
+        """Return a spec with its documents read: most lines are about those of the line before."""
+        from hansard.runtime.inputs import read_evidence
+
+        named, read = self._evidence
+        if named != spec.evidence:
+            named, read = spec.evidence, read_evidence(spec, self.files).evidence
+            self._evidence = named, read
+        return spec.model_copy(update={"evidence": read})
 
     async def ask(self, case: Case) -> Question:
         """Return what each way makes of a question."""

@@ -17,7 +17,9 @@ from base64 import b64encode
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
+from sys import getsizeof
 from tempfile import TemporaryFile
 from typing import Any, Literal
 
@@ -39,6 +41,9 @@ MOST_TOGETHER = 600  # seconds that the documents of a spec may take
 MOST_MEMORY = 1 << 30  # bytes of addresses
 MOST_XML = 32 << 20  # bytes of the parts of a DOCX, once they are unfolded
 now = time.monotonic
+# What was taken from files, and until when it holds: the process keeps so many bytes of texts.
+_MOST_KEPT, _MOST_FILES = 32 << 20, 1_000
+_read_before = dict[tuple[str, Kind], tuple[float, dict[str, Any]]]()
 _EXTRACTING = Path(__file__).with_name("extracting.py")
 _MOST_OUTPUT = 8 * MAX_DOCUMENT  # bytes: JSON spells a character in up to six
 _KEPT_OF_ENVIRONMENT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH")
@@ -132,15 +137,35 @@ def read(data: bytes, name: object, kind: Kind, *, most: int, until: float) -> t
     """
     if find_spec(_PACKAGES[kind]) is None:
         raise refused("extra", name, kind)
-    found = _extracted(data, kind, until - now())
+    hashed = sha256(data).hexdigest()
+    found = _found(data, hashed, kind, until)
     if "problem" in found:
         raise refused(found["problem"], name, kind)
-    hashed = sha256(data).hexdigest()
     kept = _spelled(data) <= min(most, MAX_ORIGINAL)
     original = b64encode(data).decode() if kept else None
     facts = (MEDIA_TYPES[kind], hashed, found["extractor"], found["pages"], original)
     taken = Taken(*facts, tuple(found.get("unread", ())))
     return found["text"], taken
+
+
+def _found(data: bytes, hashed: str, kind: Kind, end: float) -> dict[str, Any]:
+    """Return what `_extracted` does, or did when this file was read before.
+
+    A thousand rows may be about one file, which may take its reader a minute each time. What went
+    wrong may have been the machine's fault, so it is tried again later.
+    """
+    at = now()
+    until, found = _read_before.pop((hashed, kind), (at, {}))
+    if at >= until:
+        found = _extracted(data, kind, end - at)
+        until = at + MOST_TOGETHER if "problem" in found else inf
+    if found.get("problem") != "together":
+        _read_before[hashed, kind] = until, found
+    size = sum(getsizeof(row.get("text")) for _, row in _read_before.values())
+    while size > _MOST_KEPT or len(_read_before) > _MOST_FILES:  # what was asked for long ago
+        _, old = _read_before.pop(next(iter(_read_before)))
+        size -= getsizeof(old.get("text"))
+    return found
 
 
 def _spelled(data: bytes) -> int:

@@ -6,8 +6,9 @@
 label or the words of a stance or position. A line may also have an `id`, and fields that stand in
 place of the spec's own: `evidence`, `context` and `options`. It never says who answers.
 
-All mistakes of a set are told at once, each with its line, and nothing is run before. A set has a
-bounded number of lines that say anything, right or wrong, and each of them a bounded size.
+All mistakes of a set, or the first fifty, are told at once, each with its line, and nothing is run
+before. A set has a bounded number of lines that say anything, right or wrong, and each of them a
+bounded size.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from hansard.runtime.inputs import validate
 from hansard.runtime.notation import parse
 
 MOST, MOST_BYTES = 1_000, 64 * MIB
+MOST_WRONG = 50  # lines that are told at once: to find what is wrong with one may take seconds
 MOST_HELD = 64 * MIB  # of memory: one emoji makes a text four times as large
 _TOO_MUCH = (
     "the specs of the questions up to here state more values than are held at once; split the set "
@@ -86,6 +88,10 @@ def read(
     size, texts = 0, set[int]()
     for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
+        if len(wrong) >= MOST_WRONG:
+            said = f"{where}: it and what follows was not read; mend the lines above first"
+            wrong.append((number, UsageError("golden.too_many", said)))
+            break
         try:
             case = _case(line, where, number, specify, collection)
         except UsageError as error:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_args
@@ -37,6 +38,8 @@ _INNER = re.compile(r"^function-|\[.*\]$")
 _MOST_SIGNS = re.compile(r"\{1,([0-9]+)\}\$$")
 MOST_MISTAKES = 10  # of a spec, that are told at once
 MOST_QUOTED = 2 * MAX_DOCUMENTS  # bytes: a control character has eight where it is spelled out
+_MOST_COUNTED = 10_000  # documents of which the process keeps how long prompts show them
+_quoted = dict[bytes, int]()
 M = TypeVar("M", bound=BaseModel)
 
 _CODES = {
@@ -269,13 +272,26 @@ def read_evidence(spec: AnySpec, files: Files) -> AnySpec:
         raise UsageError(
             "spec.file_size", f"the documents have more than {MAX_DOCUMENTS:,} bytes together"
         )
-    if sum(len(quote(document.text or "").encode()) for document in found) > MOST_QUOTED:
+    if sum(_quoted_bytes(document.text or "") for document in found) > MOST_QUOTED:
         raise UsageError(
             "spec.file_size",
             f"the documents have more than {MOST_QUOTED:,} bytes together as prompts show them, "
             "where control characters are spelled out; give them without those",
         )
     return spec.model_copy(update={"evidence": found})
+
+
+def _quoted_bytes(text: str) -> int:
+    """Return how many bytes a document has as prompts show it.
+
+    To spell out control characters takes long, and a thousand rows may be about one document.
+    """
+    name = sha256(text.encode()).digest()
+    if name not in _quoted:
+        if len(_quoted) >= _MOST_COUNTED:
+            _quoted.clear()
+        _quoted[name] = len(quote(text).encode())
+    return _quoted[name]
 
 
 def _read_document(document: Evidence, files: Files, room: int, until: float) -> Evidence:

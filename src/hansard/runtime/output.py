@@ -15,7 +15,7 @@ from hansard.rules.formats import AnySpec
 from hansard.rules.spec_parts import OwnPath
 from hansard.runtime import fitting
 from hansard.runtime.files import Files
-from hansard.runtime.inputs import load_named
+from hansard.runtime.notation import parse
 
 PLAIN = replies.members(synthesis=replies.words())  # what is asked for where no schema was given
 
@@ -24,8 +24,14 @@ def schema_bytes(spec: AnySpec, files: Files) -> bytes:
     """Return the bytes of what the synthesizer must write; raises UsageError `spec.*`."""
     schema: object = spec.output_schema
     if isinstance(schema, (str, OwnPath)):
-        schema = load_named(files, schema, "schema")
+        return _named(files.text(schema, "schema", "spec.unreadable"), str(schema))
     return encoded(PLAIN if schema is None else schema)
+
+
+@lru_cache(maxsize=4)
+def _named(text: str, name: str) -> bytes:
+    """Return what a file of a schema says, which an evaluation asks for hundreds of times."""
+    return encoded(parse(text, name))
 
 
 def encoded(schema: object) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from hansard.errors import UsageError
+from hansard.errors import UsageError, together
 from hansard.record.bundle import Bundle, of_files
 from hansard.record.keys import Trust
 from hansard.rules.formats import AnySpec
@@ -149,7 +149,8 @@ def scripted(files: Files, name: str) -> ScriptedModel:
 
 
 _MOST_SCRIPTS = 4  # that are kept
-_scripts = dict[tuple[str, bool], Script]()  # by what the files hold, those asked for last
+# What was read of files of replies, those asked for last. An error names the file.
+_scripts = dict[tuple[str, bool | str], Script | UsageError]()
 
 
 def _script(text: str, name: str) -> Script:
@@ -157,12 +158,22 @@ def _script(text: str, name: str) -> Script:
 
     It is read once by whatever names: a spec may name it in ninety ways, one for each seat.
     """
-    key = text, name.endswith(".json")
-    found = _scripts.pop(key, None) or validate(Script, parse(text, name), name, quoting=False)
-    _scripts[key] = found
+    is_json = name.endswith(".json")
+    key = (text, name) if (text, name) in _scripts else (text, is_json)
+    found = _scripts.pop(key, None) or _read_script(text, name)
+    _scripts[text, name if isinstance(found, UsageError) else is_json] = found
     for old in [*_scripts][:-_MOST_SCRIPTS]:
         _scripts.pop(old, None)
+    if isinstance(found, UsageError):
+        raise together([found])
     return found
+
+
+def _read_script(text: str, name: str) -> Script | UsageError:
+    try:
+        return validate(Script, parse(text, name), name, quoting=False)
+    except UsageError as error:
+        return together([error])  # without the frames, which hold what was read
 
 
 def silent(model: str, files: Files, given: Models | None) -> Model:

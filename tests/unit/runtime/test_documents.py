@@ -21,7 +21,7 @@ import pytest
 from hansard import Debate
 from hansard.errors import UsageError
 from hansard.installing import install_command
-from hansard.runtime import documents, extracting
+from hansard.runtime import documents, extracting, inputs
 from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_evidence
 from hansard.verify.checks import MAX_ORIGINALS
@@ -36,6 +36,23 @@ TERMS = docx(
     table(["Item", "Price"], ["A & B", "<5>"]),
     "The end.",
 )
+
+
+@pytest.fixture(autouse=True)
+def nothing_read_before():
+    documents._read_before.clear()
+
+
+@pytest.fixture
+def extracted(monkeypatch):
+    """The files that are read anew, however often they are asked for."""
+    found, extract = [], documents._extracted
+    monkeypatch.setattr(
+        documents, "_extracted", lambda *given: (found.append(given[0]), extract(*given))[1]
+    )
+    return found
+
+
 BOUNDS = {"pages": 100, "text": 10_000, "xml": 1_000_000}
 
 
@@ -308,7 +325,7 @@ def test_where_there_is_no_disk_it_says_so(monkeypatch, tmp_path):
 
 def test_the_documents_of_a_spec_have_a_time_together(tmp_path, monkeypatch):
     for name in ("one", "two", "three"):
-        (tmp_path / f"{name}.pdf").write_bytes(CLAUSE)
+        (tmp_path / f"{name}.pdf").write_bytes(pdf([name]))
     clock = itertools.count(step=documents.MOST_TOGETHER / 2)  # at the begin, then at each
     monkeypatch.setattr(documents, "now", lambda: next(clock))
     rows = [{"id": name, "file": f"{name}.pdf"} for name in ("one", "two", "three")]
@@ -511,3 +528,42 @@ def test_an_address_is_not_fetched(file, shown, named):
 
 def test_a_drive_is_no_address(tmp_path):
     assert spec_of("panel", evidence=[{"file": "C:/papers/a.md", "id": "a"}])
+
+
+# What was read before
+
+
+def test_a_file_is_read_once_however_many_rows_are_about_it(extracted):
+    first = [taken(CLAUSE), taken(TERMS, "docx")]
+    assert [taken(CLAUSE), taken(TERMS, "docx")] == first
+    assert extracted == [CLAUSE, TERMS]
+
+
+def test_what_could_not_be_read_is_tried_again_later(extracted, monkeypatch):
+    times = [0.0, documents.MOST_TOGETHER - 1, documents.MOST_TOGETHER]
+    monkeypatch.setattr(documents, "now", lambda: times.pop(0))
+    while times:
+        assert refused(b"%PDF-1.7").code == "spec.evidence_damaged"
+    assert extracted == [b"%PDF-1.7"] * 2
+
+
+@pytest.mark.parametrize(("bound", "most"), [("_MOST_KEPT", 150), ("_MOST_FILES", 1)])
+def test_of_what_was_read_little_is_kept(extracted, monkeypatch, bound, most):
+    monkeypatch.setattr(documents, bound, most)
+    for data in (CLAUSE, CLAUSE, pdf(["Another."]), CLAUSE):
+        taken(data)
+    assert len(extracted) == 3
+    assert len(documents._read_before) == 1
+
+
+def test_how_long_prompts_show_a_document_is_counted_once(monkeypatch):
+    """A golden set of 1,000 lines on four files took hours before it said that it was wrong."""
+    quoted = []
+    monkeypatch.setattr(inputs, "quote", lambda text: quoted.append(text) or text)
+    monkeypatch.setattr(inputs, "_quoted", {})
+    for text in ("a", "a", "b"):
+        read_evidence(spec_of("panel", evidence=[{"id": "memo", "text": text}]), Files(None))
+    assert quoted == ["a", "b"]
+    monkeypatch.setattr(inputs, "_MOST_COUNTED", 2)
+    read_evidence(spec_of("panel", evidence=[{"id": "memo", "text": "c"}]), Files(None))
+    assert len(inputs._quoted) == 1

@@ -9,7 +9,7 @@ from hansard.errors import UsageError
 from hansard.runtime import golden
 from hansard.runtime.evaluating import MOST_DRAWS, rival
 from hansard.runtime.files import LIMITS
-from hansard.runtime.golden import MOST, choices, lines, read
+from hansard.runtime.golden import MOST, MOST_WRONG, choices, lines, read
 from measuring import traced
 
 SIDES = [
@@ -180,8 +180,16 @@ def test_questions_on_the_same_document_share_its_text():
     assert first.spec.evidence[0].text is second.spec.evidence[0].text
 
 
-@pytest.mark.parametrize("line", [b"\xff", b"\xef\xbb\xbf", b"[1]"])
-def test_lines_that_are_wrong_are_bounded_too(line):
+def test_so_many_lines_that_are_wrong_are_told_at_once():
+    """What is wrong may be the spec, and may take seconds to find, in each of a thousand lines."""
+    wrong = [row(f"Question {number}?", label="no option") for number in range(MOST_WRONG + 9)]
+    found = refused(row(), *wrong)
+    assert found[:-1] == [("golden.label", f"{number}") for number in range(2, MOST_WRONG + 2)]
+    assert found[-1] == ("golden.too_many", f"{MOST_WRONG + 2}")
+
+
+@pytest.mark.parametrize("line", [b"\xff", b"\xef\xbb\xbf"])
+def test_lines_that_are_no_text_are_bounded_too(line):
     found = refused(*[line] * 3 * MOST)
     assert found[0] == ("golden.too_many", f"{MOST + 1}")
     assert len(found) <= 1 + 2 * MOST

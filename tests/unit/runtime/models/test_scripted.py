@@ -209,16 +209,32 @@ def test_no_error_quotes_a_key_that_may_be_a_secret(model, text):
         model(text.replace(SECRET, "propsal"))
 
 
-def test_a_script_is_read_once_by_whatever_names(tmp_path, monkeypatch):
-    """One of 187 kB that each of 90 seats named in a way of its own took more than 150 s."""
-    (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: So.}}}")
-    parsed = []
+@pytest.fixture
+def parsed(monkeypatch):
+    """The names of the scripts that are parsed."""
+    found = []
 
     def noted(text, name):
-        parsed.append(name)
+        found.append(name)
         return parse(text, name)
 
     monkeypatch.setattr("hansard.runtime.seats.parse", noted)
+    return found
+
+
+def test_a_script_is_read_once_by_whatever_names(tmp_path, parsed):
+    """One of 187 kB that each of 90 seats named in a way of its own took more than 150 s."""
+    (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: So.}}}")
     for number in range(20):
         assert read(Files(tmp_path), "./" * number + "replies.yaml").knows("ann")
     assert len(parsed) == 1
+
+
+def test_a_script_that_is_wrong_is_read_once_by_each_name(tmp_path, parsed):
+    """Each row of a batch would say the same, and take seconds for it."""
+    (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: 0}}} # unlike any other")
+    for name in ("replies.yaml", "./replies.yaml") * 3:
+        with pytest.raises(UsageError) as caught:
+            read(Files(tmp_path), name)
+        assert str(caught.value).startswith(f"{name}: ")
+    assert parsed == ["replies.yaml", "./replies.yaml"]
