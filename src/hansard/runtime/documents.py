@@ -21,6 +21,7 @@ from math import inf
 from pathlib import Path
 from sys import getsizeof
 from tempfile import TemporaryFile
+from threading import Lock
 from typing import Any, Literal
 
 from hansard.errors import UsageError, on_disk
@@ -44,6 +45,7 @@ now = time.monotonic
 # What was taken from files, and until when it holds: the process keeps so many bytes of texts.
 _MOST_KEPT, _MOST_FILES = 32 << 20, 1_000
 _read_before = dict[tuple[str, Kind], tuple[float, dict[str, Any]]]()
+_keeping = Lock()  # the debates of a batch read their files in threads
 _EXTRACTING = Path(__file__).with_name("extracting.py")
 _MOST_OUTPUT = 8 * MAX_DOCUMENT  # bytes: JSON spells a character in up to six
 _KEPT_OF_ENVIRONMENT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH")
@@ -155,16 +157,18 @@ def _found(data: bytes, hashed: str, kind: Kind, end: float) -> dict[str, Any]:
     wrong may have been the machine's fault, so it is tried again later.
     """
     at = now()
-    until, found = _read_before.pop((hashed, kind), (at, {}))
+    until, found = _read_before.get((hashed, kind), (at, {}))
     if at >= until:
         found = _extracted(data, kind, end - at)
         until = at + MOST_TOGETHER if "problem" in found else inf
-    if found.get("problem") != "together":
-        _read_before[hashed, kind] = until, found
-    size = sum(getsizeof(row.get("text")) for _, row in _read_before.values())
-    while size > _MOST_KEPT or len(_read_before) > _MOST_FILES:  # what was asked for long ago
-        _, old = _read_before.pop(next(iter(_read_before)))
-        size -= getsizeof(old.get("text"))
+    with _keeping:
+        _read_before.pop((hashed, kind), None)
+        if found.get("problem") != "together":
+            _read_before[hashed, kind] = until, found
+        size = sum(getsizeof(row.get("text")) for _, row in _read_before.values())
+        while size > _MOST_KEPT or len(_read_before) > _MOST_FILES:  # what was asked for long ago
+            _, old = _read_before.pop(next(iter(_read_before)))
+            size -= getsizeof(old.get("text"))
     return found
 
 

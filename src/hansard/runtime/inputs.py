@@ -287,11 +287,13 @@ def _quoted_bytes(text: str) -> int:
     To spell out control characters takes long, and a thousand rows may be about one document.
     """
     name = sha256(text.encode()).digest()
-    if name not in _quoted:
+    size = _quoted.get(name)
+    if size is None:
+        size = len(quote(text).encode())
         if len(_quoted) >= _MOST_COUNTED:
-            _quoted.clear()
-        _quoted[name] = len(quote(text).encode())
-    return _quoted[name]
+            _quoted.clear()  # another thread may ask for one at this moment
+        _quoted[name] = size
+    return size
 
 
 def _read_document(document: Evidence, files: Files, room: int, until: float) -> Evidence:

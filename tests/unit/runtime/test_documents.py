@@ -556,6 +556,15 @@ def test_of_what_was_read_little_is_kept(extracted, monkeypatch, bound, most):
     assert len(documents._read_before) == 1
 
 
+def test_no_other_thread_changes_what_is_kept_while_it_is_counted(monkeypatch):
+    held = []
+    monkeypatch.setattr(
+        documents, "getsizeof", lambda _: held.append(documents._keeping.locked()) or 0
+    )
+    taken(CLAUSE)
+    assert held == [True]
+
+
 def test_how_long_prompts_show_a_document_is_counted_once(monkeypatch):
     """A golden set of 1,000 lines on four files took hours before it said that it was wrong."""
     quoted = []
