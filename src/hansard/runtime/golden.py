@@ -88,10 +88,6 @@ def read(
     size, texts = 0, set[int]()
     for number, line in _lines(data, name, wrong):
         where = f"{name}, line {number}"
-        if len(wrong) >= MOST_WRONG:
-            said = f"{where}: it and what follows was not read; mend the lines above first"
-            wrong.append((number, UsageError("golden.too_many", said)))
-            break
         try:
             case = _case(line, where, number, specify, collection)
         except UsageError as error:
@@ -133,12 +129,19 @@ def lines(data: bytes) -> Iterator[tuple[int, bytes]]:
 def _lines(
     data: bytes, name: str, wrong: list[tuple[int, UsageError]]
 ) -> Iterator[tuple[int, str]]:
-    """Yield the lines that say something, by their numbers; note in `wrong` what is no text."""
+    """Yield the lines that say something, by their numbers; note in `wrong` what is no text.
+
+    Nothing is read behind as many mistakes as are told at once.
+    """
     for seen, (number, line) in enumerate(lines(data)):
         where = f"{name}, line {number}"
         if seen == MOST:
             said = f"{where}: put at most {MOST:,} questions into one golden set; split it here"
             wrong.append((0, UsageError("golden.too_many", said)))
+            return
+        if len(wrong) >= MOST_WRONG:
+            said = f"{where}: it and what follows was not read; mend the lines above first"
+            wrong.append((number, UsageError("golden.too_many", said)))
             return
         if len(line) > LIMITS["spec"]:
             said = f"{where}: it has more than {LIMITS['spec']:,} bytes, the most for a question"
