@@ -25,7 +25,7 @@ from hansard.rules.spec_gate import SingleAnswer
 from hansard.rules.spec_parts import Advocate, Evidence, OwnPath, Seat
 from hansard.runtime import documents
 from hansard.runtime.documents import Admitted
-from hansard.runtime.files import Files, Kind, check_size, decoded, read_own, slip
+from hansard.runtime.files import Files, check_size, decoded, read_own, slip
 from hansard.runtime.notation import parse
 from hansard.verify.checks import MAX_DOCUMENTS, MAX_ORIGINALS
 
@@ -87,11 +87,6 @@ def parse_spec(value: object, where: str, given: Mapping[str, object] | None = N
         )
     whole = {**value, **given} if given and isinstance(value, dict) else value
     return cast(AnySpec, validate(SPECS[name], whole, where, given=given or {}))
-
-
-def load_named(files: Files, name: str | OwnPath, kind: Kind) -> object:
-    """Return what a YAML or JSON file holds that a spec names."""
-    return parse(files.text(name, kind, "spec.unreadable"), str(name))
 
 
 def validate(
