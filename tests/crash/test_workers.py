@@ -535,7 +535,7 @@ def test_a_result_that_takes_long_keeps_a_worker_from_no_sign_of_life(url, monke
 
     def long(*given, **more):
         began.set()
-        assert go.wait(5), "nothing else was done meanwhile"
+        assert go.wait(GUARD), "nothing else was done meanwhile"
         return real(*given, **more)
 
     async def other():

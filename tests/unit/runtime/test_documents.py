@@ -547,7 +547,7 @@ def test_what_could_not_be_read_is_tried_again_later(extracted, monkeypatch):
     assert extracted == [b"%PDF-1.7"] * 2
 
 
-@pytest.mark.parametrize(("bound", "most"), [("_MOST_KEPT", 150), ("_MOST_FILES", 1)])
+@pytest.mark.parametrize(("bound", "most"), [("_MOST_KEPT", 130), ("_MOST_FILES", 1)])
 def test_of_what_was_read_little_is_kept(extracted, monkeypatch, bound, most):
     monkeypatch.setattr(documents, bound, most)
     for data in (CLAUSE, CLAUSE, pdf(["Another."]), CLAUSE):

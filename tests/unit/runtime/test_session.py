@@ -16,6 +16,7 @@ from hansard.rules import prompts, steps
 from hansard.rules.formats import ConsensusSpec
 from hansard.runtime import inputs, session, sizing
 from hansard.store.application import Store
+from instant import GUARD
 from playing import answer
 
 SCRIPT = """
@@ -135,7 +136,7 @@ def test_a_debate_that_takes_long_keeps_no_other_from_its_turn(table, monkeypatc
 
     def long(*given):
         began.set()
-        assert go.wait(5), "nothing else was done meanwhile"
+        assert go.wait(GUARD), "nothing else was done meanwhile"
         return real(*given)
 
     def raising(_):
