@@ -37,6 +37,12 @@ _OTHERS = 0o077  # the bits of a mode that let anybody but the owner in
 _CHANGE = 0o022  # those of them that let anybody change a file
 
 
+def home() -> Path:
+    """Return HANSARD_HOME, or its default; raises RuntimeError where nobody is at home."""
+    named = os.environ.get("HANSARD_HOME")
+    return Path(named) if named else Path.home() / ".config" / "hansard"
+
+
 def create(path: Path | str, folder: int | None = None) -> int:
     """Make an empty file, whose name begins in a folder that is held, and return its descriptor."""
     descriptor = os.open(path, _NEW, 0o600, dir_fd=folder)

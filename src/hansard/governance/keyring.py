@@ -21,6 +21,7 @@ from typing import ClassVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from hansard import private
 from hansard.commands import path_word
 from hansard.errors import DataError, UsageError
 from hansard.governance import files
@@ -55,9 +56,8 @@ class Keyring:
     @classmethod
     def default_folder(cls) -> Path:
         """Return HANSARD_HOME, or its default."""
-        named = os.environ.get("HANSARD_HOME")
         try:
-            return Path(named) if named else Path.home() / ".config" / "hansard"
+            return private.home()
         except RuntimeError:
             raise UsageError(
                 "key.folder", "cannot determine your home directory; set HANSARD_HOME"

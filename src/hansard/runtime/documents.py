@@ -8,7 +8,6 @@ no other file is handed on. Without a text there is an error that says what to d
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from tempfile import TemporaryFile
 from threading import Lock
 from typing import Any, Literal
 
+from hansard import apart
 from hansard.errors import UsageError, on_disk
 from hansard.installing import install_command
 from hansard.rules.spec_parts import Evidence
@@ -48,7 +48,6 @@ _read_before = dict[tuple[str, Kind], tuple[float, dict[str, Any]]]()
 _keeping = Lock()  # the debates of a batch read their files in threads
 _EXTRACTING = Path(__file__).with_name("extracting.py")
 _MOST_OUTPUT = 8 * MAX_DOCUMENT  # bytes: JSON spells a character in up to six
-_KEPT_OF_ENVIRONMENT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LD_LIBRARY_PATH")
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # A PDF begins with its sign. Some programs put a mark or white space before it.
@@ -190,8 +189,6 @@ def _extracted(data: bytes, kind: Kind, seconds: float) -> dict[str, Any]:
         "xml": MOST_XML,
         "path": [str(Path(place).absolute()) for place in sys.path],
     }
-    command = [sys.executable, "-I", str(_EXTRACTING), kind, json.dumps(bounds)]
-    kept = {name: os.environ[name] for name in _KEPT_OF_ENVIRONMENT if name in os.environ}
     with on_disk():
         given, answer = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - closed below
     with given, answer:
@@ -199,11 +196,11 @@ def _extracted(data: bytes, kind: Kind, seconds: float) -> dict[str, Any]:
         given.seek(0)
         try:
             subprocess.run(  # noqa: S603 - this Python, and a file of this package
-                command,
+                apart.command(_EXTRACTING, kind, json.dumps(bounds)),
                 stdin=given,
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
-                env=kept,
+                env=apart.environment(),
                 timeout=min(seconds, MOST_SECONDS),
                 check=False,
             )

@@ -9,7 +9,7 @@ from hansard.record.bundle import MAX_EXPORT
 
 # To store a text takes SQLite the memory of two, and the longest of a debate has 64,000,000 bytes.
 # Beside what is read of a debate (`MOST_BYTES`) a process stays below 512 MiB.
-_HEAP = MAX_EXPORT + (48 << 20)
+HEAP = MAX_EXPORT + (48 << 20)
 
 
 def bound() -> None:
@@ -19,4 +19,4 @@ def bound() -> None:
     MemoryError, which `guard` tells.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(f"PRAGMA hard_heap_limit = {_HEAP:d}")
+        connection.execute(f"PRAGMA hard_heap_limit = {HEAP:d}")

@@ -42,6 +42,7 @@ from hansard.store.database import (
 )
 from hansard.store.guard import guard
 from hansard.store.mapping import Debates
+from hansard.store.sound import Sound, require_sound
 from hansard.store.sqlite_tables import DERIVED, NEW_WORDS, ROWS, TABLES
 from hansard.store.work import STEPS, Work
 
@@ -104,6 +105,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     holds = "instr({}, ?)"
     searched = "row.place IN (SELECT rowid FROM projected_texts WHERE said MATCH :words)"
     refused = sqlite3.IntegrityError
+    sound: Sound | None = None
 
     @override
     def construct_create_table_statements(self) -> list[str]:
@@ -214,6 +216,8 @@ class Recorder(Tables, SQLiteApplicationRecorder):
 
     @override
     def write(self, work: Callable[[Cursor], int]) -> None:
+        if self.sound:
+            self.sound.require()
         with self.transaction() as c:
             entries = work(c)
         if not self._in_memory:
@@ -245,10 +249,10 @@ class Recorder(Tables, SQLiteApplicationRecorder):
             return
         unscrubbed = Unscrubbed(Path(self.name))
         word = unscrubbed.read()
+        require_sound("pages", Path(self.name))  # else there would be no end to it
         with closing(_own(self.name, LOCK_SECONDS)) as own:
             own.execute("PRAGMA synchronous = FULL")
             own.execute("PRAGMA secure_delete = ON")
-            _require_tree(own, self.name)
             own.execute("VACUUM")
             busy = own.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             if not busy:
@@ -320,19 +324,6 @@ def _text(data: bytes) -> str:
     if len(data) > _LONGEST_TEXT:
         raise MemoryError
     return data.decode()
-
-
-def _require_tree(connection: sqlite3.Connection, name: str) -> None:
-    """Refuse a file whose pages lead back to one another: to write it anew would have no end.
-
-    Raises DataError `store.corrupt`.
-    """
-    found = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-    if found.startswith("*** in database"):  # what stands in a page is no matter here
-        raise DataError(
-            "store.corrupt",
-            f"{name} cannot be written anew, since its pages are damaged; restore it from a copy",
-        )
 
 
 def _as_kept(statement: str) -> str:
@@ -423,8 +414,10 @@ class SQLite(Database):
 
     def _examined(self) -> tuple[Debates, Recorder]:
         before = Tally(self._path).read() if self._path else 0
+        self._sound = Sound(self._path) if self._path else None
         opened = Debates({"PERSISTENCE_MODULE": f"{__name__}:Factory", "SQLITE_DBNAME": self._name})
         recorder = cast(Recorder, opened.recorder)  # as our Factory makes it
+        recorder.sound = self._sound
         if self._path:
             with _closed_on_error(opened):
                 recorder.examine()
@@ -435,6 +428,8 @@ class SQLite(Database):
     def close(self) -> None:
         if self._path and self._opened:
             Tally(self._path).clear()
+            if self._sound:
+                self._sound.note()
 
     @override
     def lock(self, debate: str) -> Lock | None:

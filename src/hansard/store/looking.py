@@ -1,0 +1,53 @@
+"""Whether all that is in a SQLite file fits together: run as a process of its own.
+
+    python -I looking.py pages|records URI BYTES
+
+It prints `ok`, or what SQLite found first: of the pages, and, if it is asked to, of the tables
+that hold `records`. Those whose name begins with `projected` are made of them, and may be wrong.
+SQLite may have so many BYTES of memory; it follows pages that lead ever deeper until this process
+ends. An error of SQLite is printed, and its number is the exit code.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from contextlib import closing, suppress
+
+_SECONDS = 60  # to wait for a lock
+
+
+def first_found(what: str, uri: str, memory: int) -> str:
+    """Return `ok`, or what is wrong with a file; raises sqlite3.Error and MemoryError."""
+    with closing(sqlite3.connect(uri, timeout=_SECONDS, uri=True)) as connection:
+
+        def said(pragma: str) -> str:
+            return str(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+        connection.execute(f"PRAGMA hard_heap_limit = {memory:d}")
+        connection.execute("PRAGMA trusted_schema = OFF")
+        found = said("quick_check(1)")
+        if found.startswith("*** in database"):  # else it is of what stands in a page
+            return found.splitlines()[-1]
+        if what == "records":
+            names = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' "
+                "AND name NOT LIKE 'projected%' AND name NOT LIKE 'sqlite%'"
+            )
+            for (name,) in names.fetchall():
+                found = said(f"integrity_check({name})")
+                if found != "ok":
+                    return f"{name}: {found}"
+    return "ok"
+
+
+if __name__ == "__main__":
+    with suppress(ImportError):  # what it had in memory is left in no file
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        print(ascii(first_found(sys.argv[1], sys.argv[2], int(sys.argv[3])))[1:-1])
+    except sqlite3.Error as error:
+        print(ascii(str(error))[1:-1])
+        sys.exit(getattr(error, "sqlite_errorcode", 1) & 0xFF)
