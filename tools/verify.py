@@ -5547,8 +5547,7 @@ class Many:
         found = list(register.compare(name, lines, result))
         self.found.add(found)
         self.registered += bool(register.heads.ends(tag_of(result["debate"])))
-        shown = register.anchored and not found and not register.findings
-        return 2 if level == 1 and shown else level
+        return 2 if level == 1 and register.level == 2 and not found else level
 
     def result(self) -> dict[str, Json]:
         """Return what is found of all of them."""

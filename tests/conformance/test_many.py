@@ -36,7 +36,7 @@ def ask_both(words, capsys):
 
 def alike(row):
     result = row["result"] and summary(row["result"])
-    return row["name"], row["error"] is None, result
+    return row["name"], row["error"] is None, row["level"], result
 
 
 @every_case
@@ -78,6 +78,16 @@ def test_a_verifier_of_single_exports_is_not_asked(tmp_path, capsys, single):
     code = conformance.main([*words, "--", "python3", verify.__file__])
     assert code == int(single)  # nothing was asked
     assert capsys.readouterr().out.endswith(f"{int(not single)} ok, 0 wrong, 0 left out\n")
+
+
+@pytest.mark.parametrize(("name", "level"), [("register", 2), ("log-stranger_fail", 1)])
+def test_a_register_that_no_trusted_key_signed_anchors_nothing(name, level, capsys):
+    """It begins as a checkpoint that was kept: whoever has the lines can make one."""
+    row, kept = case(f"folder-{name}"), case("folder-register").export / "checkpoint"
+    words = [str(row.export), "--trust", str(row.trust), "--since", str(kept)]
+    _, (*records, last) = ask_both(words, capsys)
+    assert {each["level"] for each in records} == {level}
+    assert (last["level"], last["findings"]) == (2 if level == 2 else 0, [])
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from conformance_kit.instructed import instructed
 from conformance_kit.records import derived
 from costly import counting_names, ranking_names
 from exporting import exported
+from hansard import compare, debate, open_store, read_record
 from hansard.record import blob
 from hansard.report.safe import shown as spelled
 from hansard.runtime.models.base import Completion
@@ -115,6 +116,9 @@ def test_texts_are_shown_as_words_and_move_nothing(show, records):
         page.close()
 
 
+WINDOW = {"viewport": {"width": 800, "height": 600}}
+
+
 @pytest.fixture
 def piled():
     """Exports of one debate: of a plain question, and of one with marks piled on its letters."""
@@ -126,13 +130,32 @@ def piled():
 def test_marks_piled_on_a_letter_hide_no_words_of_the_page(show, piled):
     seen = []
     for files in piled:
-        page = show(files, viewport={"width": 800, "height": 600})
+        page = show(files, **WINDOW)
         seen.append(
             [page.locator(place).screenshot() for place in ("#verdict", "#lead", "#acting")]
         )
         assert page.evaluate("document.scrollingElement.scrollWidth") <= 800
         page.close()
     assert all(row == seen[0] for row in seen)
+
+
+@pytest.fixture
+def compared():
+    """A debate in whose question marks stand beside a letter, compared with another."""
+    with open_store("sqlite:///:memory:") as store:
+        given = {"format": "panel", "agents": lambda _: "So.", "store": store}
+        made = [debate(text, **given) for text in (f"a{chr(0x489) * 100}b", "ab")]
+        return compare(*(read_record(store, each.debate) for each in made))
+
+
+def test_marks_of_one_record_hide_no_words_of_the_other_it_is_compared_with(show, compared):
+    """Where a font does not pile them, they are drawn beside their letter."""
+    page, url = show.new(compared.to_html().encode(), **WINDOW)
+    page.goto(url)
+    row = page.locator("tr", has=page.get_by_role("rowheader", name="Question"))
+    seen = row.locator("td").last.screenshot()
+    row.locator("td").first.evaluate("cell => { cell.style.visibility = 'hidden' }")
+    assert row.locator("td").last.screenshot() == seen
 
 
 # Nothing is too long

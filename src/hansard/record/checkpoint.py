@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from hansard.errors import DataError
 from hansard.record import note, register, tree
-from hansard.record.keys import Trust, is_origin_of, standing, verifier_key
+from hansard.record.keys import Trust, is_origin_of, key_of, standing
 from hansard.record.note import COSIGNATURE, Note, Signature, Signer
 from hansard.record.register import Line
 
@@ -90,9 +90,8 @@ class Checkpoint:
         A witness counts that is in force, and not revoked, at the time of its cosignature.
         """
         found = dict[bytes, tuple[Signature, Cosigned]]()
-        known = {(key.name, key.id): key for key in (verifier_key(row.key) for row in trust.keys)}
         for row in self.note.signatures:
-            key = known.get((row.name, row.key_id))
+            key = key_of(trust, row)
             if key is None or key.algorithm != COSIGNATURE or key.public in found:
                 continue
             at = _time(note.cosigned_at(row.signature))

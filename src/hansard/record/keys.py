@@ -18,6 +18,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import lru_cache
+from operator import is_
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -31,7 +32,7 @@ from pydantic import ConfigDict, Field, StringConstraints
 from hansard import vocabulary
 from hansard.closed import Closed
 from hansard.errors import DataError, UsageError
-from hansard.record.note import COSIGNATURE, Note, VerifierKey
+from hansard.record.note import COSIGNATURE, Note, Signature, VerifierKey
 
 Role = Literal["log", "export", "approval", "reviewer"]
 TrustedRole = Literal[Role, "witness"]
@@ -132,8 +133,48 @@ def _no_twins(pairs: list[tuple[str, object]]) -> None:
         raise ValueError("a key stands twice")
 
 
-# The keys of a trust file, each parsed once: a record may ask of all of them a thousand times.
-verifier_key = lru_cache(maxsize=4096)(VerifierKey.parse)
+# The keys of a trust file, each parsed once: all that a file has room for are kept.
+verifier_key = lru_cache(maxsize=1 << 16)(VerifierKey.parse)
+
+
+class _Known:
+    """The keys of a trust file by what is asked of them: a record may ask a thousand times."""
+
+    def __init__(self, rows: Sequence[TrustedKey] = ()) -> None:
+        self._rows = tuple(rows)
+        self.by_key: dict[VerifierKey, list[TrustedKey]] = {}
+        self.by_line: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
+        self.names: dict[bytes, set[str]] = {}
+        for row in rows:
+            key = verifier_key(row.key)
+            self.by_key.setdefault(key, []).append(row)
+            self.by_line.setdefault((key.name, key.id), (key, []))[1].append(row)
+            self.names.setdefault(key.public, set()).add(key.name)
+
+    def is_of(self, rows: Sequence[TrustedKey]) -> bool:
+        """Say whether these are the very same rows."""
+        return len(rows) == len(self._rows) and all(map(is_, rows, self._rows))
+
+
+_latest = [_Known()]  # of the trust file that was asked last
+
+
+def _known(trust: Trust) -> _Known:
+    found = _latest[0]
+    if not found.is_of(trust.keys):
+        found = _latest[0] = _Known(trust.keys)
+    return found
+
+
+def key_of(trust: Trust, line: Signature) -> VerifierKey | None:
+    """Return the key of a trust file that has the name and id of a signature line."""
+    found = _known(trust).by_line.get((line.name, line.key_id))
+    return found and found[0]
+
+
+def names_of(trust: Trust, key: VerifierKey) -> set[str]:
+    """Return the name of a key, and those under which a trust file has the same public key."""
+    return {key.name} | _known(trust).names.get(key.public, set())
 
 
 class Signing(NamedTuple):
@@ -161,10 +202,7 @@ def who_signed(
     """
     dated = dated or at
     said = vocabulary.words("signers")
-    known: dict[tuple[str, bytes], tuple[VerifierKey, list[TrustedKey]]] = {}
-    for row in trust.keys:
-        key = VerifierKey.parse(row.key)
-        known.setdefault((key.name, key.id), (key, []))[1].append(row)
+    known = _known(trust).by_line
     for line in dict.fromkeys(note.signatures):
         found = known.get((line.name, line.key_id))
         if found and not found[0].verifies(note.text, line.signature):
@@ -198,8 +236,7 @@ def is_origin_of(name: str, origin: str) -> bool:
 
 def standing(trust: Trust, key: VerifierKey, role: TrustedRole, at: str) -> Standing:
     """Say how a key stands to `role` in a trust file, for what it signed at `at`."""
-    rows = [row for row in trust.keys if verifier_key(row.key) == key]
-    return _standing(rows, role, at, at)
+    return _standing(_known(trust).by_key.get(key, ()), role, at, at)
 
 
 def _standing(

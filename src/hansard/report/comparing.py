@@ -82,7 +82,7 @@ _STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%;table-layout:fixed;margin:0 0 2rem}
 th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px solid #8886;
-overflow-wrap:anywhere}
+overflow-wrap:anywhere;overflow:clip}
 thead th{border-bottom-width:2px}
 col:first-child{width:22%}
 :root{color-scheme:light dark}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from hansard.record.keys import Standing, Trust, standing, verifier_key
+from hansard.record.keys import Standing, Trust, names_of, standing
 from hansard.record.note import VerifierKey
 from hansard.record.policy import Policy
 from hansard.rules import after, spending
@@ -190,8 +190,7 @@ def involved(
     may_be = value_of(said, policy, "reviewer_may_be")
     people = [] if may_be == "requester" else [said["requester"]]
     people += [said["owner"]] if may_be == "nobody_involved" else []
-    keys = [verifier_key(row.key) for row in trust.keys]
-    names = {key.name, *(each.name for each in keys if each.public == key.public)}
+    names = names_of(trust, key)
     return any(person["key"] in names for person in people if person)
 
 

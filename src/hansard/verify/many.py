@@ -50,7 +50,7 @@ class Verified(Closed):
     level: int | None = Field(
         default=None,
         description="What it reaches here: beside its own level, 2 where it is at 1 and agrees "
-        "with the register of its folder, which somebody outside saw",
+        "with the register of its folder, which a trusted key signed and somebody outside saw",
     )
     result: Verification | None = Field(
         default=None, description="What was found of it alone; null where it cannot be read"
@@ -205,7 +205,7 @@ class Gathering:
         found = list(check_export(check, seen.name, seen.entries, result))
         self._take(found)
         self._compared += tag(result.debate or "") in check.heads
-        return check.anchored and not (found or check.findings)
+        return check.level == 2 and not found
 
     def _of_folder(self, folder: Folder) -> Iterator[Finding]:
         """Yield what is wrong with the names and the list, before any export is read."""

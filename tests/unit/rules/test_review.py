@@ -1,8 +1,11 @@
 """Whether a review is required, whose counts, and when a decision is released (FORMAT.md §18)."""
 
+from hashlib import sha256
+
 import pytest
 
-from hansard.record.keys import Trust
+from hansard.record.keys import Trust, TrustedKey, verifier_key
+from hansard.record.note import VerifierKey
 from hansard.rules.review import review_of
 from reviewing import ANN, BOB, TRUST, closed, hold, note, review, signer, trusting
 from reviewing import say as said_of
@@ -272,3 +275,15 @@ def test_each_end_of_a_hold_is_told_with_its_key_and_whether_that_counts():
         told.append((last["seq"], last["at"], by and by.name, how))
     rows = standing(debate).lifts
     assert [(row.seq, row.at, row.key, row.standing) for row in rows] == told
+
+
+def test_each_key_of_a_large_trust_file_is_read_once_whatever_is_asked():
+    """A file has room for 48,000 keys, and a record for 1,000 reviews."""
+    keys = [VerifierKey("a", sha256(b"%d" % number).digest()) for number in range(5_000)]
+    rows = [TrustedKey(role="log", key=str(key)) for key in keys]
+    debate = closed()
+    for _ in range(20):
+        review(debate)
+    before = verifier_key.cache_info().misses
+    assert found(debate, trust=Trust(keys=[*TRUST.keys, *rows])) == ("approved", True)
+    assert verifier_key.cache_info().misses - before <= len(keys) + len(TRUST.keys)
