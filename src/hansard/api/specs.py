@@ -101,6 +101,11 @@ def fields_of(spec: Spec, folder: Path | None) -> tuple[object, str, Path | None
         spec = fields | ({"output_schema": spec.output_class} if spec.output_class else {})
     if isinstance(spec, Mapping):
         return shaped(spec), "spec", folder
+    if not isinstance(spec, Path | str):
+        kind = type(spec).__name__
+        raise UsageError(
+            "spec.yaml", f"a spec is a mapping of its fields, or the path of its file, not a {kind}"
+        )
     path = Path(spec)
     own = folder_of(path)
     return read_fields(path, own), path.name, own if folder is None else folder

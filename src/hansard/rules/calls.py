@@ -75,9 +75,7 @@ class Calls:
         model, tools = data["model"], offered(self._state, step)
         schemas = self._schemas.get(model, ())
         sent = [self._files[data["schema"]], *(self._files[row["sha256"]] for row in tools)]
-        if has_server(model):
-            sent += [json.dumps(row).encode() for row in schemas]
-        size = self._renderer.size(prompt) + sum(map(len, sent))
+        size = self._renderer.size(prompt) + sum(map(len, sent)) + self._envelopes.get(model, 0)
         prices, reply = self._state.spec["prices"], data["parameters"]["max_tokens"]
         data |= spending.reserve(prices, model, size, reply)
         schema = self._schema_of(step.speaker)
@@ -99,6 +97,15 @@ class Calls:
             if row["role"] == role:
                 own = json.loads(self._files[row["sha256"]])
         return cast(Schema, own)
+
+    @cached_property
+    def _envelopes(self) -> Mapping[str, int]:
+        """How many bytes the schemas have that go to a model's server with each call, by model."""
+        return {
+            model: sum(len(json.dumps(row).encode()) for row in rows)
+            for model, rows in self._schemas.items()
+            if has_server(model)
+        }
 
     @cached_property
     def _schemas(self) -> Mapping[str, tuple[Schema, ...]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -296,6 +297,8 @@ class Renderer:
         self._templates = templates
         self._text_of = text_of
         self._shown: dict[bytes, str] = {}
+        self._own_sizes: dict[bytes, int] = {}  # UTF-8 bytes of the texts that are prompts' own
+        self._unfilled: dict[tuple[str, ...], tuple[int, Counter[str]]] = {}  # bytes, and fields
         self._recipe: Recipe | RoleFirst | None = None  # the one that is followed, as it grows
         self._begins: list[int] = []  # where messages begin in it
         self._pieces: list[str] = []  # of it, part by part
@@ -304,8 +307,32 @@ class Renderer:
     def size(self, prompt: Prompt) -> int:
         """Return how many UTF-8 bytes the prompt has; costs what is new since the last one."""
         self._follow(prompt)
-        return self._sizes[prompt.length] + sum(
-            len(self._own(part).encode()) for part in prompt.own
+        return self._sizes[prompt.length] + sum(map(self._own_size, prompt.own))
+
+    def _own_size(self, part: Part) -> int:
+        """Return how many UTF-8 bytes a part has that is a prompt's own.
+
+        A long context, persona or template stands in thousands of prompts, and to make it anew
+        takes seconds.
+        """
+        if "template" in part.content:
+            return self._filled_bytes(part.content)
+        if part.digest not in self._own_sizes:
+            self._own_sizes[part.digest] = len(self._own(part).encode())
+        return self._own_sizes[part.digest]
+
+    def _filled_bytes(self, content: Mapping[str, Any]) -> int:
+        """Return how many UTF-8 bytes a template has once it is filled, which it is not."""
+        values = values_of(content)
+        key = (content["template"], *values)
+        if key not in self._unfilled:
+            template = self._templates[content["template"]]
+            fields = (found[1] for found in _FIELD.finditer(template.decode()))
+            self._unfilled[key] = len(template), Counter(filter(values.__contains__, fields))
+        size, times = self._unfilled[key]
+        return size + sum(
+            times[name] * (len(value.encode()) - len(f"{{{{{name}}}}}"))
+            for name, value in values.items()
         )
 
     def messages(self, prompt: Prompt) -> list[Message]:

@@ -15,6 +15,8 @@ from hansard.rules.gate import FACTOR, RULE, hedge, settled
 from hansard.rules.spec_parts import FileName, Strict, Text, refuse
 
 _MONEY = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"
+_MOST_DIGITS = 64  # of a number, before its point or behind it
+_BEYOND: int = 10**_MOST_DIGITS
 _SHARE = re.compile(r"0(\.[0-9]{1,60})?|1(\.0{1,60})?").fullmatch
 
 
@@ -22,9 +24,21 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
 
 
+def _is_within(number: float | Decimal) -> bool:
+    """Say whether a number has few enough digits before its point to be written out.
+
+    A `Decimal("1E+999999999")` has a thousand million of them.
+    """
+    if isinstance(number, Decimal):
+        return number.adjusted() < _MOST_DIGITS
+    return -_BEYOND < number < _BEYOND
+
+
 def _as_money(value: Any) -> Any:
     """Return an amount as decimal text; one that was computed has as many decimals as money has."""
-    text = f"{value:.6f}" if _is_number(value) else value
+    text = value
+    if _is_number(value):
+        text = f"{value:.6f}" if _is_within(value) else ""
     if not isinstance(text, str) or not re.fullmatch(_MONEY, text):
         refuse(
             "spec.invalid_value",
@@ -108,7 +122,10 @@ class GateSpec(Strict):
     @field_validator("confidence", mode="before")
     @classmethod
     def _from_0_to_1(cls, value: Any) -> Any:
-        text = f"{Decimal(str(value)):f}" if _is_number(value) else value
+        text = value
+        if _is_number(value):
+            number = Decimal(str(value)) if _is_within(value) else Decimal("nan")
+            text = f"{number:f}" if number.adjusted() > -_MOST_DIGITS else ""
         if isinstance(text, str) and not _SHARE(text):
             refuse("spec.out_of_range", "a confidence is a number from 0 to 1, such as 0.65")
         return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal as Exact
 from typing import (
     Annotated,
     Any,
@@ -67,10 +68,14 @@ class Strict(Closed):
     @field_validator("*", mode="before")
     @classmethod
     def _as_it_looks(cls, value: object, info: ValidationInfo) -> object:
-        """Refuse `"2"`, 2.0 and `true` for a count: pydantic would read them as numbers."""
+        """Refuse `"2"`, 2.0 and `true` for a count: pydantic would read them as numbers.
+
+        A `Decimal` is none either: of `Decimal("1E+999999999")` it would write all digits.
+        """
         wanted = cls.model_fields[info.field_name or ""].annotation
         kinds = {int, float, bool} & {wanted, *get_args(wanted)}
-        if kinds and isinstance(value, bool | int | float | str) and (said := unlike(value, kinds)):
+        looks = (bool, int, float, str) if float in kinds else (bool, int, float, str, Exact)
+        if kinds and isinstance(value, looks) and (said := unlike(value, kinds)):
             refuse("spec.invalid_value", said)
         return value
 

@@ -28,6 +28,28 @@ def test_the_downside_decides_by_default():
     assert hansard.should_debate(estimated_downside=Decimal("0.1"), cost_threshold="0").advised
 
 
+@pytest.mark.parametrize("amount", [10**400, Decimal("1E+999999999999")])
+def test_an_amount_that_nobody_can_write_out_is_refused(amount):
+    for given in (
+        {"estimated_downside": amount},
+        {"cost_threshold": amount},
+        {"confidence": amount},
+        {"factor": amount},
+    ):
+        with pytest.raises(UsageError):
+            hansard.should_debate(**given)
+    with pytest.raises(UsageError):
+        hansard.ask_gate(SPEC | {"gate": {"downside": amount}})
+
+
+@pytest.mark.parametrize("spec", [[], None, 7, [SPEC]])
+def test_what_is_no_spec_is_refused(spec):
+    for take in (hansard.read_spec, hansard.estimate, hansard.ask_gate, hansard.run_sync):
+        with pytest.raises(UsageError, match="a spec is a mapping of its fields") as caught:
+            take(spec)
+        assert caught.value.code == "spec.yaml"
+
+
 def test_any_condition_will_do_or_all_are_needed():
     risky = {"task_type": "contract", "cost_threshold": 1, "estimated_downside": 51}
     assert hansard.should_debate("security", rule="any").advised

@@ -1,6 +1,7 @@
 """What a call sends is what it reserves: prompt, reply schema, tools, and a server's envelope."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,6 +62,21 @@ def test_a_providers_server_may_be_sent_the_schemas_of_all_roles_in_one_envelope
     own = [json.loads(dump(row)) for row in call.schemas]
     assert len(own) == len({dump(row) for row in own}) >= 1
     assert call.size == prompt + len(dump(call.schema)) + together
+
+
+def test_the_schemas_of_an_envelope_are_written_out_once_for_all_calls(monkeypatch):
+    """An output schema of 1 MiB was written out for each turn that was rehearsed."""
+    debate = Debate(Setup("panel", model="openai:m", synthesizer=True), script())
+    calls = Calls(debate.state, debate.setup.opening().files, debate.record.texts.__getitem__)
+    written = []
+    counted = SimpleNamespace(
+        dumps=lambda row: written.append(row) or json.dumps(row), loads=json.loads
+    )
+    monkeypatch.setattr("hansard.rules.calls.json", counted)
+    step = debate.due().steps[0]
+    first, *rest = [calls.next(step) for _ in range(5)]
+    assert {call.size for call in rest} == {first.size}
+    assert written == [*first.schemas]
 
 
 def test_a_deliverable_is_what_the_user_describes():

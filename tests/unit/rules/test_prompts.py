@@ -229,6 +229,36 @@ def test_a_long_text_that_is_a_prompts_own_is_not_kept_for_another():
     assert more < 1_000_000
 
 
+def test_a_long_text_of_many_prompts_is_quoted_once_for_their_sizes():
+    """A context of 4 MB was quoted for each of 8,008 turns before the first was asked."""
+    asked = []
+    by = Renderer({HASH: BODY.encode()}, lambda name: asked.append(name) or "\x7f" * 100_000)
+    prompt = prompt_of(Recipe(), [role("user"), quoted(TEXT)])
+    sizes = [by.size(prompt) for _ in range(9)]
+    assert sizes == [len("| \n") + 8 * 100_000] * 9
+    assert asked == [TEXT["sha256"]]
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{{label}}", "é{{label}}{{label}}{{other}}", "{{{{label}}}}", "{{ label }} {{é}}"]
+)
+def test_a_template_of_many_prompts_is_looked_through_once_for_their_sizes(body):
+    class Templates(dict):
+        found = 0
+
+        def __getitem__(self, name):
+            self.found += name == other
+            return super().__getitem__(name)
+
+    other = "c" * 64
+    templates = Templates({HASH: BODY.encode(), other: body.encode()})
+    by = Renderer(templates, str)
+    for label in ("", "a", "é{{label}}", "a" * 100):
+        prompt = prompt_of(Recipe(), [role("user"), template(other, label=label)])
+        assert by.size(prompt) == len(fill(body, {"label": label}).encode())
+    assert templates.found == 1
+
+
 def test_what_is_gone_is_a_key_error():
     with pytest.raises(KeyError, match="e" * 64):
         Renderer({HASH: b""}, {}.__getitem__).messages(prompt_of(recipe(), []))

@@ -52,6 +52,26 @@ def test_what_is_no_amount_is_refused(written):
     assert code(downside=[1]) == "spec.invalid_value"
 
 
+# Spelled out, the last of them has a million million digits.
+@pytest.mark.parametrize(
+    "written", [10**400, -(10**400), Decimal("1E+12"), Decimal("1E+999999999999"), Decimal("NaN")]
+)
+def test_a_number_beyond_any_amount_is_refused_and_not_spelled_out(written):
+    assert code(downside=written) == code(threshold=written) == "spec.invalid_value"
+    assert code(confidence=written) == "spec.out_of_range"
+
+
+def test_a_number_next_to_nothing_is_not_spelled_out_either():
+    assert asked(downside=Decimal("1E-999999999999"))["downside_micro_usd"] == 0
+    assert code(confidence=Decimal("1E-999999999999")) == "spec.out_of_range"
+
+
+def test_a_decimal_is_no_whole_number():
+    assert (
+        code(factor=Decimal("1E+999999999999")) == code(factor=Decimal(2)) == "spec.invalid_value"
+    )
+
+
 @pytest.mark.parametrize(
     ("written", "ppm"),
     [
