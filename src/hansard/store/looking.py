@@ -4,8 +4,8 @@
 
 It prints `ok`, or what SQLite found first: of the pages, and, if it is asked to, of the tables
 that hold `records`. Those whose name begins with `projected` are made of them, and may be wrong.
-SQLite may have so many BYTES of memory; it follows pages that lead ever deeper until this process
-ends. An error of SQLite is printed, and its number is the exit code.
+Of an error of SQLite it prints `error`, its number, and what it says. SQLite may have so many
+BYTES of memory; it follows pages that lead ever deeper until this process ends.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if __name__ == "__main__":
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        print(ascii(first_found(sys.argv[1], sys.argv[2], int(sys.argv[3])))[1:-1])
+        said = first_found(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     except sqlite3.Error as error:
-        print(ascii(str(error))[1:-1])
-        sys.exit(getattr(error, "sqlite_errorcode", 1) & 0xFF)
+        said = f"error {getattr(error, 'sqlite_errorcode', sqlite3.SQLITE_ERROR)} {error}"
+    print(ascii(said)[1:-1])

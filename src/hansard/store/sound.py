@@ -12,8 +12,10 @@ by the time at which the system changed its file (`st_ctime`), which nobody can 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
+import sys
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -24,10 +26,12 @@ from hansard.errors import DataError
 from hansard.store import file as files
 from hansard.store.memory import HEAP
 
+_error = re.compile(r"error (\d+) (.*)").fullmatch
 _LOOKING = Path(__file__).with_name("looking.py")
 _SMALL = 16 << 20  # bytes that are looked through faster than a process begins
 _MOST = 1_000  # stores that are noted, the newest at the end
 _NOTED = "stores"  # the file of HANSARD_HOME
+_SIGNALS = 256  # other exit codes than a program gives itself
 
 
 def require_sound(what: Literal["pages", "records"], path: Path) -> None:
@@ -47,10 +51,16 @@ def require_sound(what: Literal["pages", "records"], path: Path) -> None:
     said = looked.stdout.decode("ascii").strip()
     if said == "ok":
         return
-    if 0 < looked.returncode < 256:
-        error = sqlite3.DatabaseError(said)
-        error.sqlite_errorcode = looked.returncode
+    if told := _error(said):
+        error = sqlite3.DatabaseError(told[2])
+        error.sqlite_errorcode = int(told[1])
         raise error
+    if not said and 0 <= looked.returncode < _SIGNALS:
+        raise DataError(
+            "store.failed",
+            f"{path} is not written, since nothing could look through it: {sys.executable!r} is "
+            f"no Python that runs {_LOOKING}, or has too little memory",
+        )
     raise DataError(
         "store.corrupt",
         f"{path} is not written, since something in it would be lost: SQLite looked through it, "

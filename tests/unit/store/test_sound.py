@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import struct
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -130,6 +131,14 @@ def test_an_error_of_sqlite_is_told_as_such(tmp_path):
     with pytest.raises(sqlite3.DatabaseError, match="unable to open") as caught:
         require_sound("records", path)
     assert caught.value.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN
+
+
+def test_what_is_no_python_is_told_as_such(closed, monkeypatch):
+    """Where a server runs Python within itself, that is what the system calls Python."""
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with pytest.raises(DataError, match="is no Python that runs") as caught:
+        require_sound("records", closed)
+    assert caught.value.code == "store.failed"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no other system has groups of processes")
