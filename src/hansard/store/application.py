@@ -40,6 +40,8 @@ _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND {state_holds} ORDER BY +{place}"""
 _HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds}"
 _LEAST = 12  # characters of a text that is looked for in other debates
+# Bytes of it that a database looks for: at each place of what it looks through, it may compare all.
+_SOUGHT = 64
 _ID = frozenset("0123456789abcdef-")
 _DIGITS = 32  # of an id
 _LONGEST_PATH = 2**15  # characters; no system opens a longer one
@@ -294,9 +296,17 @@ class Store:
         """
         found = dict[str, set[str]]()
         for text in {text.strip() for text in texts if len(text.strip()) >= _LEAST}:
-            for row in self._select(_HOLDING, UUID(debate).hex, text.encode()):
-                found.setdefault(id_of(row[0]), set()).add(str(row[1]))
+            sought = text.encode()
+            for row in self._select(_HOLDING, UUID(debate).hex, sought[:_SOUGHT]):
+                other, name = id_of(row[0]), str(row[1])
+                if len(sought) <= _SOUGHT or self._has(other, name, sought):
+                    found.setdefault(other, set()).add(name)
         return {name: len(found[name]) for name in sorted(found)}
+
+    def _has(self, debate: str, name: str, sought: bytes) -> bool:
+        """Say whether a blob holds these bytes; no longer than both take to be read."""
+        rows = self._select(f"{_BLOBS} AND name = ?", UUID(debate).hex, name)
+        return any(sought in bytes_of(row[1]) for row in rows)
 
     def is_locked(self) -> bool:
         """Say whether others lock the store now; False where only an attempt can tell."""
