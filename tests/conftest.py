@@ -32,10 +32,6 @@ settings.register_profile("hansard", derandomize=True, **EXAMPLES)
 settings.load_profile("hansard")
 
 
-# The conformance kit, and what is noted of large stores.
-OWN_FOLDERS = ("HANSARD_TEST_KIT", "HANSARD_HOME")
-
-
 def pytest_addoption(parser):
     parser.addoption("--rewrite", action="store_true", help="write the golden files anew")
     parser.addoption(
@@ -104,15 +100,13 @@ def pytest_configure(config):
     if config.getoption("few"):
         settings.load_profile("few")
     if not hasattr(config, "workerinput"):
-        for name in OWN_FOLDERS:
-            os.environ[name] = mkdtemp(prefix="hansard-")
+        os.environ["HANSARD_TEST_KIT"] = mkdtemp(prefix="hansard-kit-")
 
 
 def pytest_unconfigure(config):
-    """Remove these folders; the workers have ended."""
+    """Remove the conformance kit; the workers have ended."""
     if not hasattr(config, "workerinput"):
-        for name in OWN_FOLDERS:
-            rmtree(os.environ[name])
+        rmtree(os.environ["HANSARD_TEST_KIT"])
 
 
 @pytest.fixture

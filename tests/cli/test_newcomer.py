@@ -355,6 +355,7 @@ def test_an_output_follows_no_link_in_its_folders_place(hansard, words, link):
     if words[0] == "export":
         write_debate(dict.fromkeys(NAMES, "release"))
         assert hansard("run", "debate.yaml").code == 0
+        assert hansard(*words, "first").code == 0  # makes a key, where there is none yet
     done = hansard(*words, "out")
     said = "out is a link, and Hansard writes through none; name the folder it leads to"
     assert done == (2, "", f"error: {said} [output.exists]\n")
