@@ -38,9 +38,10 @@ _BEGINNING = """SELECT originator_id FROM stored_events
     UNION SELECT debate FROM heads WHERE debate BETWEEN ? AND ?"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND {state_holds} ORDER BY +{place}"""
-_HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds}"
+_HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds} AND {body_holds}"
 _LEAST = 12  # characters of a text that is looked for in other debates
-# Bytes of it that a database looks for: at each place of what it looks through, it may compare all.
+# Bytes of its beginning and of its end that a database looks for: at each place of what it looks
+# through, it may compare all of them.
 _SOUGHT = 64
 _ID = frozenset("0123456789abcdef-")
 _DIGITS = 32  # of an id
@@ -297,7 +298,8 @@ class Store:
         found = dict[str, set[str]]()
         for text in {text.strip() for text in texts if len(text.strip()) >= _LEAST}:
             sought = text.encode()
-            for row in self._select(_HOLDING, UUID(debate).hex, sought[:_SOUGHT]):
+            ends = sought[:_SOUGHT], sought[-_SOUGHT:]
+            for row in self._select(_HOLDING, UUID(debate).hex, *ends):
                 other, name = id_of(row[0]), str(row[1])
                 if len(sought) <= _SOUGHT or self._has(other, name, sought):
                     found.setdefault(other, set()).add(name)
