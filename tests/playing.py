@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import hansard
 from formats import PLAYED
 from hansard.record.bundle import Bundle
 from hansard.rules import formats
@@ -96,6 +97,12 @@ def play(
     with Store.open("sqlite:///:memory:") as store, served(model):
         running = session.run(spec, store, Path.cwd(), models={"bot": model}, tools=use)
         return store.bundle(asyncio.run(running).state.debate)
+
+
+def run(store: Store, **more: Any) -> str:
+    """Run a judged debate into a store through the library, as a user does; return its id."""
+    spec = {"format": "judged", "question": "Shall we?", "model": MODEL, **BASE["judged"]}
+    return hansard.run_sync(spec, models={"bot": answer}, store=store, **more).debate
 
 
 class Served(CallableModel):

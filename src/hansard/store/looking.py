@@ -1,11 +1,12 @@
 """Whether all that is in a SQLite file fits together: run as a process of its own.
 
-    python -I looking.py pages|records URI BYTES
+    python -I looking.py pages|records URI BYTES SECONDS
 
 It prints `ok`, or what SQLite found first: of the pages, and, if it is asked to, of the tables
 that hold `records`. Those whose name begins with `projected` are made of them, and may be wrong.
 Of an error of SQLite it prints `error`, its number, and what it says. SQLite may have so many
-BYTES of memory; it follows pages that lead ever deeper until this process ends.
+BYTES of memory, and waits so many SECONDS for a lock; it follows pages that lead ever deeper until
+this process ends.
 """
 
 from __future__ import annotations
@@ -14,12 +15,10 @@ import sqlite3
 import sys
 from contextlib import closing, suppress
 
-_SECONDS = 60  # to wait for a lock
 
-
-def first_found(what: str, uri: str, memory: int) -> str:
+def first_found(what: str, uri: str, memory: int, seconds: int) -> str:
     """Return `ok`, or what is wrong with a file; raises sqlite3.Error and MemoryError."""
-    with closing(sqlite3.connect(uri, timeout=_SECONDS, uri=True)) as connection:
+    with closing(sqlite3.connect(uri, timeout=seconds, uri=True)) as connection:
 
         def said(pragma: str) -> str:
             return str(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
@@ -47,7 +46,8 @@ if __name__ == "__main__":
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        said = first_found(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+        what, uri, memory, seconds = sys.argv[1:]
+        said = first_found(what, uri, int(memory), int(seconds))
     except sqlite3.Error as error:
         said = f"error {getattr(error, 'sqlite_errorcode', sqlite3.SQLITE_ERROR)} {error}"
     print(ascii(said)[1:-1])

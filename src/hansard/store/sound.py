@@ -24,6 +24,7 @@ from typing import Literal
 from hansard import apart, private
 from hansard.errors import DataError
 from hansard.store import file as files
+from hansard.store.database import LOCK_SECONDS
 from hansard.store.memory import HEAP
 
 _error = re.compile(r"error (\d+) (.*)").fullmatch
@@ -37,10 +38,11 @@ _SIGNALS = 256  # other exit codes than a program gives itself
 def require_sound(what: Literal["pages", "records"], path: Path) -> None:
     """Refuse a file of which SQLite says that its pages, or its records, do not fit together.
 
-    Raises OSError, sqlite3.Error and DataError `store.corrupt`.
+    Raises OSError, sqlite3.Error, and DataError `store.corrupt`, or `store.failed` where nothing
+    could look through it.
     """
     looked = subprocess.run(  # noqa: S603 - this Python, and a file of this package
-        apart.command(_LOOKING, what, files.uri_of(path), str(HEAP)),
+        apart.command(_LOOKING, what, files.uri_of(path), str(HEAP), str(LOCK_SECONDS)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

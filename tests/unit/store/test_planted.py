@@ -23,7 +23,7 @@ from hansard.store.database import EACH, Extras
 from hansard.store.guard import guard
 from instant import GUARD
 from measuring import peak
-from playing import BASE, MODEL, answer
+from playing import run
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -643,11 +643,6 @@ def test_a_folder_whose_name_is_not_utf_8_is_kept(shelf):
 # Debates are looked for by what their first entry says; a row that cannot be read is left out
 
 CONFUSED = "UPDATE stored_events SET {} = ? WHERE originator_version = 1 AND originator_id = ?"
-
-
-def run(store, **more):
-    spec = {"format": "judged", "question": "Shall we?", "model": MODEL, **BASE["judged"]}
-    return hansard.run_sync(spec, models={"bot": answer}, store=store, **more).debate
 
 
 @pytest.mark.parametrize("value", [7, 1.5, b"\xff\0", "no id", None])

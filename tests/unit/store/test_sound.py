@@ -17,15 +17,9 @@ from hansard.errors import DataError
 from hansard.store import sound
 from hansard.store.application import Store
 from hansard.store.sound import Sound, require_sound
-from playing import BASE, MODEL, answer
+from playing import run
 
-DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
 PAGE = 4096
-
-
-def run(store, **more):
-    spec = {"format": "judged", "question": "Shall we?", "model": MODEL, **BASE["judged"]}
-    return hansard.run_sync(spec, models={"bot": answer}, store=store, **more).debate
 
 
 def refused(act, path):
@@ -94,7 +88,7 @@ SPOILED = {
 
 @pytest.fixture
 def closed(shelf):
-    """The file of a closed store with one debate, in two tables of some rows each."""
+    """The file of a closed store with two debates, and the rows that find them."""
     shelf.fill()
     run(shelf.store)
     hansard.list_debates(shelf.store)
