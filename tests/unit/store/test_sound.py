@@ -135,6 +135,13 @@ def test_what_is_no_python_is_told_as_such(closed, monkeypatch):
     assert caught.value.code == "store.failed"
 
 
+def test_what_looks_through_a_file_has_no_more_memory_than_a_command(closed, monkeypatch):
+    monkeypatch.setattr(sound, "HEAP", 50_000)
+    with pytest.raises(DataError, match="too little memory") as caught:
+        require_sound("records", closed)
+    assert caught.value.code == "store.failed"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="no other system has groups of processes")
 def test_ctrl_c_does_not_end_the_process_that_looks(tmp_path, monkeypatch):
     """Its end would be taken for what the file did to it."""
