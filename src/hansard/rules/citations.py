@@ -6,14 +6,14 @@ not hold is struck: it stays in the record and counts for nothing.
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
+import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Generic, TypeVar
+from hashlib import sha256
+from typing import Any
 
 from hansard.rules.fields import Citation, CitationFinding
 from hansard.rules.prompts import PAGE_BREAK
-from hansard.rules.similarity import fold
+from hansard.rules.similarity import SPACES, fold
 
 # How a text is typeset is nobody's words: models write the plain marks for these.
 _MARKS = {
@@ -22,33 +22,10 @@ _MARKS = {
     "-": (*range(0x2010, 0x2016), 0x2212),
 }
 _PLAIN = {kind: plain for plain, kinds in _MARKS.items() for kind in kinds}
-_MOST_KEPT = 1 << 22  # characters: the documents of a debate have half as many bytes together
+_SPACE = re.compile(f"[{SPACES}]+")
+_AFTER_WORD = re.compile(rb"(?<=[^\f])\f")
+_MOST_KEPT = 20 << 20  # bytes, as many as the documents of a debate have (FORMAT.md §10.2)
 _MOST_TEXTS = 1000  # a debate has at most so many documents
-
-_Made = TypeVar("_Made")
-
-
-class Kept(Generic[_Made]):
-    """Keeps what it makes of texts, for as long as they are few and short.
-
-    A process may read any number of debates, so those that are over must not add up. It is
-    forgotten as a whole, and without a lock: a thread that comes meanwhile makes it again.
-    """
-
-    def __init__(self, make: Callable[[str], _Made]) -> None:
-        self._make = make
-        self._made = dict[str, _Made]()
-
-    def __call__(self, text: str) -> _Made:
-        """Return what is made of a text."""
-        made = self._made.get(text)
-        if made is None:
-            made = self._make(text)
-            kept = tuple(self._made)
-            if len(kept) >= _MOST_TEXTS or sum(map(len, kept)) + len(text) > _MOST_KEPT:
-                self._made = {}
-            self._made[text] = made
-        return made
 
 
 def level(text: str) -> str:
@@ -62,7 +39,60 @@ def level(text: str) -> str:
     return fold(text).translate(_PLAIN)
 
 
-_levelled = Kept(level)
+def _spelled(text: str) -> bytes:
+    """Return a text in UTF-8, in which what a quote begins with begins no other character."""
+    return text.encode(errors="surrogatepass")
+
+
+# Page breaks in a document that is ready, as bytes that are in no UTF-8.
+_SPACE_TOO, _NO_SPACE = b"\xfe", b"\xff"
+_WORDS = bytes.maketrans(_SPACE_TOO, b" ")
+
+
+class Kept:
+    """Keeps what it makes of documents, as long as that has few bytes together.
+
+    A process may read any number of debates, so those that are over must not add up. It is
+    forgotten as a whole, and without a lock: a thread that comes meanwhile makes it again.
+    """
+
+    def __init__(self, make: Callable[[str], bytes]) -> None:
+        self._make = make
+        self._made = dict[bytes, bytes]()
+
+    def __call__(self, text: str) -> bytes:
+        """Return what is made of a text."""
+        name = sha256(_spelled(text)).digest()
+        made = self._made.get(name)
+        if made is None:
+            made = self._make(text)
+            kept = tuple(self._made.values())
+            if len(kept) >= _MOST_TEXTS or sum(map(len, kept)) + len(made) > _MOST_KEPT:
+                self._made = {}
+            self._made[name] = made
+        return made
+
+
+def _with_breaks(text: str) -> bytes:
+    """Return a document levelled, in UTF-8, with its page breaks.
+
+    A page break is white space like any other: the first of those after a word is a space too.
+    """
+    folded = _SPACE.sub(" ", text).replace(f" {PAGE_BREAK}", PAGE_BREAK)
+    folded = folded.replace(f"{PAGE_BREAK} ", PAGE_BREAK).strip(" ")
+    levelled = _spelled(folded.translate(_PLAIN))
+    made = bytearray(levelled)
+    for found in _AFTER_WORD.finditer(levelled):  # one by one: a list of a million is too large
+        made[found.start()] = _SPACE_TOO[0]
+    return bytes(made.replace(b"\f", _NO_SPACE))
+
+
+_ready = Kept(_with_breaks)
+
+
+def _words_of(made: bytes) -> bytes:
+    """Return what quotes are looked for in."""
+    return made.translate(_WORDS, _NO_SPACE)
 
 
 def find(quote: str, text: str) -> bool:
@@ -73,8 +103,12 @@ def find(quote: str, text: str) -> bool:
     >>> find("", "anything")
     False
     """
-    wanted = level(quote)
-    return bool(wanted) and wanted in _levelled(text)
+    return _is_in(quote, _words_of(_ready(text)))
+
+
+def _is_in(quote: str, words: bytes) -> bool:
+    wanted = _spelled(level(quote))
+    return bool(wanted) and wanted in words
 
 
 def page_of(quote: str, text: str) -> int | None:
@@ -83,24 +117,19 @@ def page_of(quote: str, text: str) -> int | None:
     >>> page_of("within 30\ndays", "Payment is due\fwithin  30 days.\f")
     2
     """
-    wanted = level(quote)
-    at = _levelled(text).find(wanted) if wanted else -1
-    return bisect_right(_begins(text), at) if at >= 0 else None
-
-
-def _first_signs(text: str) -> array[int]:
-    """Return where each page begins in the folded text; an empty one, where the next one does.
-
-    A page break is white space, so the whole is its pages, each folded, with a space between.
-    """
-    begins, at = array("I"), 0
-    for page in map(fold, text.split(PAGE_BREAK)):
-        begins.append(at)
-        at += len(page) + bool(page)
-    return begins
-
-
-_begins = Kept(_first_signs)
+    made, wanted = _ready(text), _spelled(level(quote))
+    left = _words_of(made).find(wanted) if wanted else -1
+    if left < 0:
+        return None
+    begin, end = 0, len(made)  # the quote begins after `left` bytes of words from `begin`
+    while begin < end:
+        middle = (begin + end + 1) // 2
+        words = middle - begin - made.count(_NO_SPACE, begin, middle)
+        if words <= left:
+            begin, left = middle, left - words
+        else:
+            end = middle - 1
+    return made.count(_SPACE_TOO, 0, begin) + made.count(_NO_SPACE, 0, begin) + 1
 
 
 def check(
@@ -111,7 +140,7 @@ def check(
     `texts` are the documents seen so far by their ids, `later` the ids of those
     that nobody has seen yet.
     """
-    unseen = frozenset(later)
+    unseen, ready = frozenset(later), dict[str, bytes]()
     rows: list[Citation] = []
     for number, argument in enumerate(arguments, 1):
         for place, cited in enumerate(argument["citations"], 1):
@@ -120,7 +149,9 @@ def check(
             if document in unseen:
                 finding = "not_yet_visible"
             elif document in texts:
-                finding = "verified" if find(cited["quote"], texts[document]) else "not_found"
+                if document not in ready:
+                    ready[document] = _words_of(_ready(texts[document]))
+                finding = "verified" if _is_in(cited["quote"], ready[document]) else "not_found"
             rows.append({"argument": number, "citation": place, "finding": finding})
     return rows
 

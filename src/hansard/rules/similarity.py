@@ -25,7 +25,8 @@ werent wont wouldnt shouldnt cant couldnt hasnt havent hadnt mustnt
 NEGATIONS = frozenset(_NEGATIONS.split())
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "'\u2019")
 _SPLIT = re.compile("[\x00-/:-@\\[-`{-\x7f\u0080-\u00bf\u2000-\u206f\u3000-\u303f]+")
-_SPACE = re.compile("[\t-\r \u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]+")
+SPACES = "\t-\v\r \u00a0\u2000-\u200a\u2028\u2029\u202f\u3000"  # all but a page break
+_SPACE = re.compile(f"[\f{SPACES}]+")
 
 
 def words(text: str) -> list[str]:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hansard.rules.citations import Kept, check, find, page_of, struck
+from hansard.rules import citations
+from hansard.rules.citations import Kept, check, find, level, page_of, struck
 from measuring import traced
 from support import argued
 
@@ -116,15 +117,44 @@ def test_documents_of_debates_that_are_over_do_not_add_up(sign):
     assert most < 40_000_000  # all of them: 64,000,000, and as much again for their words
 
 
-@pytest.mark.parametrize("size", [5, 2000], ids=["short", "as long as may be"])
-def test_a_document_of_a_debate_is_made_ready_once_whatever_was_read_before(size):
+MOST = 20 << 20  # bytes, of all documents of a debate (FORMAT.md §10.2)
+
+
+@pytest.mark.parametrize(
+    ("many", "size"),
+    [(1000, 5), (1000, MOST // 1000), (10, MOST // 10)],
+    ids=["short", "many", "large"],
+)
+def test_a_document_of_a_debate_is_made_ready_once_whatever_was_read_before(many, size):
     made = list[str]()
-    kept = Kept[str](lambda text: made.append(text) or text)
+    kept = Kept(lambda text: made.append(text) or text.encode())
     for each in range(500):
-        kept(f"{each} of another debate".ljust(size))
-    texts = [str(each).rjust(size) for each in range(1000)]
+        kept(f"{each} of another debate".ljust(2000))
+    texts = [str(each).rjust(size) for each in range(many)]
     for _ in range(2):  # one that was made before what is kept was forgotten is made once more
-        assert list(map(kept, texts)) == texts
+        assert list(map(kept, texts)) == [text.encode() for text in texts]
     made.clear()
-    assert list(map(kept, texts)) == texts
+    assert list(map(kept, texts)) == [text.encode() for text in texts]
     assert not made
+
+
+def test_documents_at_the_bounds_are_levelled_once_however_often_they_are_cited(monkeypatch):
+    made, make = list[str](), citations._with_breaks
+    monkeypatch.setattr(citations, "_ready", Kept(lambda text: made.append(text[0]) or make(text)))
+    texts = {str(each): f"{each} ’".ljust(MOST // 10 - 2, "a") for each in range(10)}
+    rows = [argued(*((name, f"{name} '") for name in texts)) for _ in range(5)]
+    for _ in range(3):
+        assert {row["finding"] for row in check(rows, texts, [])} == {"verified"}
+        assert [page_of(f"{name} '", text) for name, text in texts.items()] == [1] * 10
+    assert made == [*texts]
+
+
+@given(st.text("ab’\U0001f600 \f\n", max_size=40), st.text("ab’\U0001f600 \f", max_size=4))
+def test_a_quote_is_found_and_its_page_counted_as_the_format_says(text, quote):
+    wanted, at = level(quote), level(text).find(level(quote)) if level(quote) else -1
+    assert find(quote, text) is (at >= 0)
+    begins = (n for n in range(len(text)) if not text[n].isspace())
+    first = next((n for n in begins if level(text[n:]).startswith(wanted)), None)
+    page = text[:first].count("\f") + 1
+    assert page_of(quote, text) == (page if at >= 0 else None)
+    assert len(citations._with_breaks(text)) <= len(text.encode())  # all of a debate are kept
