@@ -187,6 +187,7 @@ class DebateState:
     last_answer: CallAnsweredData | None = None  # only the event right after may reject it
     announcing: CallAnsweredData | None = None  # the tools that it asked for come next
     turns: list[Turn] = field(default_factory=list)
+    scheduled: Any = field(default=None, compare=False)  # what comes next (`steps`), once asked
     spoken: set[str] = field(default_factory=set)  # debaters who were heard
     votes: dict[str, str | None] = field(default_factory=dict)  # the current ones, of debaters
     lost: dict[str, int] = field(default_factory=dict)  # by seat: steps in a row (`_lose`)
@@ -419,6 +420,7 @@ def _turn(state: DebateState, data: TurnData) -> None:
         state.lost.pop(seat["id"], None)
     turn = Turn(data, answer["reply"] if answer else None, seat["role"])
     state.turns.append(turn)
+    state.scheduled = None
     if seat["role"] == "debater" and turn.heard:
         state.spoken.add(seat["id"])
     if data["speaker"] in state.votes:
@@ -444,10 +446,12 @@ def _synthesized(state: DebateState, data: SynthesisData) -> None:
 
 def _counted(state: DebateState, data: VotesCountedData) -> None:
     state.counts.append(data)
+    state.scheduled = None
 
 
 def _measured(state: DebateState, data: SimilarityData) -> None:
     state.similarities.append(data)
+    state.scheduled = None
 
 
 def _refused(state: DebateState, data: CallRefusedData) -> None:
@@ -466,6 +470,7 @@ def _cut(state: DebateState, cut: CutData) -> None:
 
 def _decided(state: DebateState, data: DecisionData) -> None:
     state.decision = data
+    state.scheduled = None
 
 
 def _closed(state: DebateState, data: ClosedData) -> None:

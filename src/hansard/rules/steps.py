@@ -14,7 +14,7 @@ it does not count.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from hansard.record.policy import Approved
 from hansard.rules import replies, spending
@@ -146,7 +146,11 @@ def decide(state: DebateState, read: Container[str] = ()) -> Due | None:  # noqa
 
 
 def _next(state: DebateState) -> Next:
-    return _after_decision(state) if state.decision else _rules(state).due(state)
+    """Return what the schedule says: a call, a tool or a resumption in between changes nothing."""
+    if state.scheduled is None:
+        found = _after_decision(state) if state.decision else _rules(state).due(state)
+        state.scheduled = found
+    return cast(Next, state.scheduled)
 
 
 def _begins(state: DebateState, found: Next) -> bool:

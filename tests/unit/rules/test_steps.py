@@ -1,13 +1,16 @@
 """What is due next, and the facts that follow (FORMAT.md §3, §5, §11)."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
 from hansard.rules import spending, steps
 from hansard.rules.data import CallFailedData
+from hansard.rules.events import Fact
+from hansard.rules.formats import FORMATS
 from hansard.rules.state import Step
-from support import PRICE, Debate, Die, Fail, Raise, Reply, Setup, vote, votes
+from support import PRICE, Debate, Die, Fail, Raise, Reply, Setup, script, vote, votes
 
 PAIR = Setup(debaters=("ann", "bob"), options=("yes", "no"))
 ANN, BOB = Step.of(1, "proposal", "ann"), Step.of(1, "proposal", "bob")
@@ -272,6 +275,24 @@ def test_nothing_is_due_after_a_function_raised_until_the_debate_is_resumed():
     assert debate.due() == steps.Resume([ANN, BOB])
     debate.do(debate.due())
     assert debate.due() == steps.Ask([ANN, BOB])
+
+
+@pytest.mark.parametrize("format_", ["baseline", "consensus", "judged", "moderated", "panel"])
+def test_a_schedule_is_asked_once_for_each_turn_and_fact_however_much_is_in_between(
+    format_, monkeypatch
+):
+    asked, rules = [], FORMATS[format_]
+    counting = replace(rules, due=lambda state: asked.append(state) or rules.due(state))
+    monkeypatch.setitem(FORMATS, format_, counting)
+    debate = Debate(Setup(format_), script())
+    for _ in range(100):
+        debate.add(Fact("debate.resumed", {"engine": "test/1"}))
+        debate.due()
+    assert len(asked) == 1
+    debate.run()
+    facts = debate.state.turns + debate.state.counts + debate.state.similarities
+    assert debate.state.closed
+    assert len(asked) == len(facts) + 1  # the decision is the last that it names
 
 
 def test_a_call_that_raised_is_no_try_but_has_a_number():
