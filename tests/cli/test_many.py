@@ -91,16 +91,20 @@ def test_the_folder_says_how_it_is_checked_by_hand(exports):
     recipe = about.partition("## By hand")[2].partition("Each zip has")[0]
     steps = [line.removeprefix("    ") for line in recipe.splitlines() if line.startswith("    ")]
     script = "set -e\n" + "\n".join(steps).replace("printf '%s' KEY", f"printf '%s' '{row['key']}'")
-    script = script.replace("ls -A |", "! ls -A |")
+    script = script.replace("find . ", "! find . ")
     done = subprocess.run(
         ["bash", "-c", script], cwd=exports, check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Signature Verified Successfully\n")
     assert done.stdout.count(": OK\n") == done.stdout.count("\n") - 1
-    (exports / ".added").touch()
-    again = subprocess.run(["bash", "-c", script], cwd=exports, check=False, capture_output=True)
-    assert again.stdout.endswith(b"\n.added\n")
+    for name, said in ((".added", ".added"), ("a\nSHA256SUMS", "a?SHA256SUMS")):
+        (exports / name).touch()
+        again = subprocess.run(
+            ["bash", "-c", script], cwd=exports, check=False, capture_output=True, text=True
+        )
+        assert again.stdout.endswith(f"\n{said}\n")
+        (exports / name).unlink()
 
 
 def test_a_zip_of_the_folder_is_the_export_alone(hansard, exports, several):

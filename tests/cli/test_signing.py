@@ -986,10 +986,15 @@ OF_PAGE = 6  # so many commands are run again with the page's list
 
 
 def by_hand(out, key):
-    """Run the recipe literally; say of each command whether it found everything in order."""
+    """Run the recipe literally; say of each command whether it found everything in order.
+
+    The one on the names in the page's list comes last, after those that are run again.
+    """
     found, given = [], commands((out / "VERIFY.md").read_text(), key)
     again = [command.replace("SHA256SUMS", "SHA256SUMS.page") for command in given[:OF_PAGE]]
-    for command in given + again:
+    (names,) = (command for command in given if "diff" in command)
+    given.remove(names)
+    for command in [*given, *again, names]:
         done = subprocess.run(
             ["bash", "-c", command], cwd=out, check=False, capture_output=True, text=True
         )
@@ -1024,10 +1029,12 @@ def test_the_recipe_of_verify_md(hansard, zipped):
     key = hansard("keys", "make", "export").out.strip()
     out = folder_of(zipped)
     given = commands((out / "VERIFY.md").read_text(), key)
+    given.remove(next(command for command in given if "diff" in command))
     names = [command.split()[0] for command in given]
     openssl, sums, find, texts = map(names.index, ("openssl", "sha256sum", "find", "for"))
     chain = names.index("sed", sums)
     page_openssl, page_sums = len(given) + openssl, len(given) + sums
+    page_names = len(given) + OF_PAGE
     assert sums == OF_PAGE - 1
 
     def wrong():
@@ -1060,6 +1067,8 @@ def test_the_recipe_of_verify_md(hansard, zipped):
     _, empty, line = page.read_bytes().rpartition(b"\n\n")
     page.write_bytes(forged_list(out, "SHA256SUMS", "report.html") + empty[1:] + line)
     assert wrong() == {page_openssl}
+    page.write_bytes((out / "SHA256SUMS").read_bytes())
+    assert wrong() == {page_names}, "a list that was signed, and says nothing about the page"
 
     out = folder_of(zipped)
     change(out / "VERIFY.md", at=3)
@@ -1068,6 +1077,9 @@ def test_the_recipe_of_verify_md(hansard, zipped):
     out = folder_of(zipped)
     (out / "added").write_bytes(b"so")
     assert wrong() == {find}
+    (out / "added").rename(out / "a\nSHA256SUMS")
+    assert wrong() == {find}
+    (out / "a\nSHA256SUMS").rename(out / "added")
     text, empty, line = (out / "SHA256SUMS").read_bytes().rpartition(b"\n\n")
     (out / "SHA256SUMS").write_bytes(text + empty + forged_list(out, "added") + line)
     assert wrong() == {find, page_sums}, "what is listed below the empty line is not signed"
