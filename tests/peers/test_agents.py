@@ -239,6 +239,40 @@ def test_an_agent_argues_in_words_judges_in_json_and_says_what_it_used(store, na
     assert verify(store, result.debate).ok
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, [1, 2]),
+        (
+            {
+                "type": "object",
+                "properties": {"next": {"$ref": "#/$defs/node"}},
+                "$defs": {"node": {"type": "object"}},
+            },
+            {"next": {}},
+        ),
+    ],
+    ids=["array", "definitions"],
+)
+def test_pydantic_ai_replies_in_text_to_a_schema_that_it_would_write_out_or_refuse(
+    store, schema, value
+):
+    tools = []
+
+    def write(messages, info):
+        tools.extend(info.output_tools)
+        return ModelResponse([TextPart(json.dumps(value))])
+
+    synthesizer = {"id": "clerk", "model": "python:clerk"}
+    spec = spec_of("judged", judge={}, max_rounds=1, synthesizer=synthesizer, output_schema=schema)
+    seats = {
+        "bot": pydantic_ai(),
+        "clerk": pydantic_ai_seat.agent_seat(Agent(FunctionModel(write))),
+    }
+    result = run_sync(spec, models=seats, store=store)
+    assert (result.status, result.output, tools) == ("complete", value, [])
+
+
 @pytest.mark.parametrize("name", SEATS)
 def test_what_an_agent_raises_reaches_the_caller_and_the_debate_stays_open(store, name):
     fails.append(True)

@@ -30,7 +30,11 @@ def agent_seat(agent: Agent[None, Any]) -> Callable[[Request], Awaitable[Complet
     """Return a seat that an agent fills, its own tools and instructions included."""
 
     async def complete(request: Request) -> Completion:
-        wanted = str if request.in_words else StructuredDict(dict(request.reply_schema))
+        schema = dict(request.reply_schema)
+        # A StructuredDict writes `$defs` out in each place that refers to them, which can be far
+        # too much, and takes objects alone. The prompt has the schema as well.
+        structured = schema.get("type") == "object" and "$defs" not in schema
+        wanted = StructuredDict(schema) if structured and not request.in_words else str
         result = await agent.run(request.prompt, output_type=wanted)
         reply = result.output
         return Completion(
