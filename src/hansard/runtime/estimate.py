@@ -27,7 +27,7 @@ from hansard.runtime.files import Files
 from hansard.runtime.inputs import read_templates, read_texts
 from hansard.runtime.opening import Opening, schemas_of
 from hansard.runtime.rehearsal import BYTES, CACHED_FROM, REPLY, Rehearsal, Sized, rehearsals
-from hansard.runtime.seats import Models, given_to, require_fit, silent
+from hansard.runtime.seats import Models, given_to, require_fit, unasked
 from hansard.runtime.tools import Tools, find_tools
 from hansard.runtime.warned import Warned, warned
 from hansard.verify.checks import MAX_REPLY
@@ -118,10 +118,10 @@ def rehearsed(
     spec = read_texts(spec, files)
     table, models = spec.table(), given_to(spec, models)
     require_fit(spec, files, models)
-    unasked = {row.id: silent(row.model, files, models) for row in table}
+    silent = unasked({row.id: row.model for row in table}, files, models)
     schemas = schemas_of(spec, table, files)
     given = find_tools([name for name in spec.tools if name in (tools or {})], tools)
-    return Opening(spec, read_templates(spec, files), schemas, given, unasked)
+    return Opening(spec, read_templates(spec, files), schemas, given, silent)
 
 
 def estimate(

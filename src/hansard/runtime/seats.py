@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from hansard.errors import UsageError, together
-from hansard.record.bundle import Bundle, of_files
-from hansard.record.keys import Trust
+from hansard.errors import UsageError
 from hansard.rules.formats import AnySpec
 from hansard.rules.own import Own, piece_of
 from hansard.runtime.files import Files
-from hansard.runtime.inputs import validate
 from hansard.runtime.models.base import Model
-from hansard.runtime.models.callables import as_model, looked_at
+from hansard.runtime.models.callables import as_model, in_turn, looked_at
 from hansard.runtime.models.providers import open_model
-from hansard.runtime.models.recorded import RecordedModel
 from hansard.runtime.models.scripted import Script, ScriptedModel
-from hansard.runtime.notation import parse
 from hansard.runtime.output import encoded, schema_bytes
 from hansard.runtime.pacing import slots_of
+from hansard.runtime.replies import Records, Scripts
 from hansard.store.application import Store
-from hansard.verify.envelope import files_of, require_export
-from hansard.verify.verifier import verify, verify_export
 
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").fullmatch
 Models = Mapping[str, Model | Own]
 
 
@@ -81,7 +73,7 @@ def require_fit(spec: AnySpec, files: Files, given: Models) -> None:
                 raise UsageError("model.piece", f"{said}: its `{field}` is another; give the same")
 
 
-def find_models(
+async def find_models(
     asked: Mapping[str, tuple[str, str | None]], files: Files, store: Store, given: Models | None
 ) -> dict[str, Model]:
     """Return the model of each seat, from `provider:name` and the server's address, if any.
@@ -91,17 +83,19 @@ def find_models(
     """
     found: dict[tuple[str, str | None], Model] = {}
     missing: list[tuple[str, str]] = []  # a file of replies, and a seat that it leaves out
+    scripts, records = Scripts(files), Records(files, store)
     for one in dict.fromkeys(asked.values()):
         name, base_url = one
         provider, _, rest = name.partition(":")
         if provider in ("python", "custom"):
             found[one] = _called(name, given)
         elif provider == "scripted":
-            found[one] = script = scripted(files, rest)
+            found[one] = script = scripts.model(rest)
             seats = [seat for seat, model in asked.items() if model == one]
             missing += [(rest, seat) for seat in seats if not script.knows(seat)]
         elif provider == "recorded":
-            found[one] = RecordedModel(_recorded(files, rest, store))
+            # In a thread: a large record must not keep a worker from a sign of life.
+            found[one] = await in_turn(records.model, rest)
         else:
             found[one] = open_model(name, base_url)
     for script_file, seat in missing:
@@ -143,69 +137,16 @@ def _function(model: str, given: Models | None) -> Model | Own:
     return given[name]
 
 
-def scripted(files: Files, name: str) -> ScriptedModel:
-    """Return the model that a file of replies describes."""
-    return ScriptedModel(_script(files.text(name, "script", "spec.unreadable"), name))
+def unasked(asked: Mapping[str, str], files: Files, given: Models | None) -> dict[str, Model]:
+    """Return for each seat a model that nobody will ask, with the price it states, if any."""
+    scripts = Scripts(files)
 
+    def silent(model: str) -> Model:
+        provider, _, name = model.partition(":")
+        if provider == "scripted":
+            return scripts.model(name)
+        if provider in ("python", "custom") and given:
+            return _called(model, given)
+        return ScriptedModel(Script(replies={}))
 
-_MOST_SCRIPTS = 4  # that are kept
-# What was read of files of replies, those asked for last. An error names the file.
-_scripts = dict[tuple[str, bool | str], Script | UsageError]()
-
-
-def _script(text: str, name: str) -> Script:
-    """Return what a file of replies says; an evaluation asks for it hundreds of times.
-
-    It is read once by whatever names: a spec may name it in ninety ways, one for each seat.
-    """
-    is_json = name.endswith(".json")
-    key = (text, name) if (text, name) in _scripts else (text, is_json)
-    found = _scripts.pop(key, None) or _read_script(text, name)
-    _scripts[text, name if isinstance(found, UsageError) else is_json] = found
-    for old in [*_scripts][:-_MOST_SCRIPTS]:
-        _scripts.pop(old, None)
-    if isinstance(found, UsageError):
-        raise together([found])
-    return found
-
-
-def _read_script(text: str, name: str) -> Script | UsageError:
-    try:
-        return validate(Script, parse(text, name), name, quoting=False)
-    except UsageError as error:
-        return together([error])  # without the frames, which hold what was read
-
-
-def silent(model: str, files: Files, given: Models | None) -> Model:
-    """Return a model that nobody will ask, with the price that it states of itself, if any."""
-    provider, _, name = model.partition(":")
-    if provider == "scripted":
-        return scripted(files, name)
-    if provider in ("python", "custom") and given:
-        return _called(model, given)
-    return ScriptedModel(Script(replies={}))
-
-
-def _recorded(files: Files, name: str, store: Store) -> Bundle:
-    """Return the record that a `recorded:` model answers from: the store's, or an export's.
-
-    Only its whole id names a debate of the store: whoever wrote the spec and was
-    never told of it cannot have its texts by guessing how an id begins. Raises
-    DataError `record.altered` for a record that does not hold: what a debate
-    would be told from it, nobody may have said.
-    """
-    if _ID(name):
-        bundle = store.bundle(store.find(name))
-        found = verify(bundle)
-    elif name.endswith(".zip"):
-        data = files.read(name, "export", "model.recorded")
-        require_export(data, name)
-        export = files_of(data)
-        bundle, found = of_files(export), verify_export(export, Trust())
-    else:
-        raise UsageError(
-            "model.recorded",
-            f"recorded:{name} names no record; write the whole id of a debate, or FILE.zip",
-        )
-    found.require_ok(f"the record of recorded:{name}")
-    return bundle
+    return {seat: silent(model) for seat, model in asked.items()}

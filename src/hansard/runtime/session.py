@@ -263,7 +263,7 @@ async def _opening(
     table = spec.table()
     require_fit(spec, files, models)
     asked = {row.id: (row.model, row.settings.base_url) for row in table}
-    seats = find_models(asked, files, store, models)
+    seats = await find_models(asked, files, store, models)
     opening = Opening(
         spec,
         read_templates(spec, files),
@@ -311,7 +311,7 @@ async def resume(
             for seat in state.seats.values()
         }
         files = stored_files(store.folder(debate), store.place, tuple(allow))
-        seats = find_models(asked, files, store, models)
+        seats = await find_models(asked, files, store, models)
         policy = recording.policy
         approved = approved_in(state.spec, policy) if policy else None
         engine = Engine(recording, seats, bundle.templates, clock, approved, found)

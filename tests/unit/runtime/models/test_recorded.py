@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+from threading import current_thread, main_thread
 
 import pytest
 
+from exporting import exported
 from hansard.errors import DataError, SeatError, UsageError
+from hansard.record.bundle import pack
+from hansard.runtime import replies
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.models.recorded import RecordedModel
+from hansard.verify.verifier import verify_export
 
 
 def answers(request):
@@ -157,3 +162,77 @@ def test_a_failure_comes_back_with_its_class_and_status_and_a_bug_does_not(table
     (failed,) = table.data("call.failed")
     assert (failed["error"], failed["status"], failed["again"]) == ("client_error", 401, False)
     assert table.verified().findings == []
+
+
+@pytest.fixture
+def export(table):
+    """Play a debate and write its export beside the spec."""
+
+    def export(name="x.zip", alter=lambda files: files):
+        table.run()
+        files = exported(table.store.bundle(table.debate))
+        (table.folder / name).write_bytes(pack(alter(files)))
+        return table.debate
+
+    return export
+
+
+@pytest.fixture
+def verified(monkeypatch):
+    """The threads in which an export is verified."""
+    found = []
+
+    def noted(*given):
+        found.append(current_thread())
+        return verify_export(*given)
+
+    monkeypatch.setattr(replies, "verify_export", noted)
+    return found
+
+
+SPELLED = [
+    {"id": seat, "model": f"recorded:{'./' * n}x.zip"}
+    for n, seat in enumerate(("planner", "critic", "operator"))
+]
+
+
+def test_an_export_is_verified_once_whatever_names_it_and_not_in_the_event_loop(
+    table, export, verified
+):
+    """One of 40 MB that ten seats named in ways of their own stopped the loop for a minute."""
+    first = export()
+    for _ in range(2):  # the next debate is told what was found
+        table.run(debaters=SPELLED)
+        assert table.debate != first
+        assert table.data("decision.reached")[0]["decision"] == "release"
+    assert len(verified) == 1
+    assert verified[0] is not main_thread()
+
+
+def test_an_altered_export_is_refused_by_each_name_and_verified_once(table, export, verified):
+    export(alter=lambda files: files | {"events.jsonl": files["events.jsonl"] + b"{}\n"})
+    for row in (*SPELLED, *SPELLED):
+        seats = [{**row, "id": "planner"}, {"id": "critic", "model": "python:critic"}]
+        with pytest.raises(DataError, match=f"record of {row['model']} was altered") as caught:
+            table.run(debaters=seats)
+        assert caught.value.code == "record.altered"
+    assert len(verified) == 1
+
+
+def test_exports_are_bounded_together(table, export, monkeypatch):
+    export()
+    size = RecordedModel(table.store.bundle(table.debate)).size
+    monkeypatch.setattr(replies, "MOST_RECORDED", size + 100)
+    table.run(debaters=SPELLED)
+    export("y.zip")
+    others = [*SPELLED[1:], {**SPELLED[0], "model": "recorded:y.zip"}]
+    with pytest.raises(UsageError, match="bytes of replies together") as caught:
+        table.run(debaters=others)
+    assert caught.value.code == "model.recorded"
+
+
+def test_of_a_record_only_its_replies_are_kept(table):
+    """Its prompts and documents may be many times as large."""
+    table.run(question="Do we release? " + "x" * 100_000)
+    bundle = table.store.bundle(table.debate)
+    assert 0 < RecordedModel(bundle).size < 10_000 < sum(map(len, bundle.blobs.values()))

@@ -13,7 +13,8 @@ from hansard.errors import UsageError
 from hansard.runtime.files import Files
 from hansard.runtime.models.base import ModelError, ToolCall
 from hansard.runtime.notation import parse
-from hansard.runtime.seats import scripted as read
+from hansard.runtime.replies import Scripts
+from hansard.runtime.seats import unasked
 from playing import request as request_
 
 
@@ -27,7 +28,7 @@ def model(tmp_path):
     def model(text):
         path = tmp_path / "replies.yaml"
         path.write_text(text)
-        return read(Files(tmp_path), path.name)
+        return Scripts(Files(tmp_path)).model(path.name)
 
     return model
 
@@ -218,7 +219,7 @@ def parsed(monkeypatch):
         found.append(name)
         return parse(text, name)
 
-    monkeypatch.setattr("hansard.runtime.seats.parse", noted)
+    monkeypatch.setattr("hansard.runtime.replies.parse", noted)
     return found
 
 
@@ -226,7 +227,7 @@ def test_a_script_is_read_once_by_whatever_names(tmp_path, parsed):
     """One of 187 kB that each of 90 seats named in a way of its own took more than 150 s."""
     (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: So.}}}")
     for number in range(20):
-        assert read(Files(tmp_path), "./" * number + "replies.yaml").knows("ann")
+        assert Scripts(Files(tmp_path)).model("./" * number + "replies.yaml").knows("ann")
     assert len(parsed) == 1
 
 
@@ -235,6 +236,47 @@ def test_a_script_that_is_wrong_is_read_once_by_each_name(tmp_path, parsed):
     (tmp_path / "replies.yaml").write_text("replies: {ann: {1: {draft: 0}}} # unlike any other")
     for name in ("replies.yaml", "./replies.yaml") * 3:
         with pytest.raises(UsageError) as caught:
-            read(Files(tmp_path), name)
+            Scripts(Files(tmp_path)).model(name)
         assert str(caught.value).startswith(f"{name}: ")
     assert parsed == ["replies.yaml", "./replies.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("size", "admitted"), [(4_100_000, 4), (10, 90)], ids=["large", "as many as have seats"]
+)
+def test_scripts_are_bounded_together_by_the_memory_that_their_texts_take(tmp_path, size, admitted):
+    scripts = Scripts(Files(tmp_path))
+    for number in range(admitted + (size > 10)):
+        entry = f"{number}\U0001f600".ljust(size)
+        text = json.dumps({"replies": {"ann": {"1": {"draft": entry}}}}, ensure_ascii=False)
+        (tmp_path / f"{number}.json").write_text(text, encoding="utf-8")
+    for _ in range(2):  # one that was counted is not counted again
+        for number in range(admitted):
+            assert scripts.model(f"{number}.json").knows("ann")
+    if size > 10:
+        with pytest.raises(UsageError, match="more than 64 MiB of memory") as caught:
+            scripts.model(f"{admitted}.json")
+        assert caught.value.code == "spec.file_size"
+
+
+def test_scripts_are_bounded_together_by_their_values(tmp_path):
+    scripts, entry = Scripts(Files(tmp_path)), '"a"'
+    for number in range(3):
+        rows = ",".join([entry] * (99_000 - number))
+        (tmp_path / f"{number}.json").write_text(
+            f'{{"replies":{{"ann":{{"1":{{"draft":[{rows}]}}}}}}}}'
+        )
+    assert all(scripts.model(f"{number}.json").knows("ann") for number in range(2))
+    with pytest.raises(UsageError, match="more than 500,000 values together") as caught:
+        scripts.model("2.json")
+    assert caught.value.code == "spec.file_size"
+
+
+def test_the_scripts_of_an_estimate_are_bounded_together_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr("hansard.runtime.replies.MOST_VALUES", 10)
+    for name in ("ann", "bob"):
+        (tmp_path / f"{name}.yaml").write_text(f"replies: {{{name}: {{1: {{draft: So.}}}}}}")
+    asked = {name: f"scripted:{name}.yaml" for name in ("ann", "bob")}
+    with pytest.raises(UsageError) as caught:
+        unasked(asked, Files(tmp_path), None)
+    assert caught.value.code == "spec.file_size"
