@@ -28,6 +28,8 @@ _UNSEEN = re.compile(
 )  # such as soft hyphens
 _NO_LETTER = re.compile(r"[\W_]+")
 _LETTER = r"[^\W_]"
+_BETWEEN = "\0"  # two texts, and no letter: no quote goes on from one to the next
+_TOGETHER = 1 << 20  # characters of texts that are looked for at once, or one that is longer
 
 
 def _plain(text: str) -> str:
@@ -55,7 +57,7 @@ class TextAt(NamedTuple):
 
 
 class Quoted:
-    r"""A text, to be looked for in others.
+    r"""Texts, to be looked for in others.
 
     >>> quoted = Quoted("The seller bears all costs of the audit, whatever it finds.")
     >>> quoted.in_text('{"quote": "bears all costs of\\nthe AUDIT, whatever it"}')
@@ -66,13 +68,29 @@ class Quoted:
     (True, False)
     """
 
-    def __init__(self, text: str) -> None:
-        self._letters = _letters(text)
-        words = r"[\W_]*".join(_NO_LETTER.sub(" ", _plain(text)).split())
-        self._word = re.compile(f"(?<!{_LETTER}){words}(?!{_LETTER})")
+    def __init__(self, *texts: str) -> None:
+        words, self._short, long = set[str](), set[str](), list[str]()
+        for text in texts:
+            letters = _letters(text)
+            if len(letters) > RUN:
+                long.append(letters)
+            elif len(letters) >= _SHORT:
+                self._short.add(letters)
+            elif letters:
+                words.add(r"[\W_]*".join(_NO_LETTER.sub(" ", _plain(text)).split()))
+        word = f"(?<!{_LETTER})(?:{'|'.join(sorted(words))})(?!{_LETTER})"
+        self._word = re.compile(word) if words else None
+        self._letters = _BETWEEN.join(long)
         self._blocks: dict[str, list[int]] = {}
         self._runs = set[int]()  # hashes of those around a block that repeats, as in a table
-        for start in range(0, len(self._letters) - _BLOCK + 1, _BLOCK):
+        begin = 0
+        for letters in long:
+            self._add(begin, begin + len(letters))
+            begin += len(letters) + 1
+
+    def _add(self, begin: int, end: int) -> None:
+        """Take in the blocks of the text whose letters stand here."""
+        for start in range(begin, end - _BLOCK + 1, _BLOCK):
             places = self._blocks.setdefault(self._letters[start : start + _BLOCK], [])
             if len(places) < _MOST:
                 places.append(start)
@@ -80,23 +98,19 @@ class Quoted:
                 self._runs.update(_around(self._letters, start))
 
     def in_text(self, text: str) -> bool:
-        """Say whether a text quotes this one."""
-        mine = self._letters
-        if not mine:
-            return False
-        if len(mine) < _SHORT:
-            return self._word.search(_plain(text)) is not None
-        theirs = _letters(text)
-        if len(mine) <= RUN:
-            return mine in theirs
-        return any(
+        """Say whether a text quotes one of these."""
+        plain = _plain(text)
+        if self._word and self._word.search(plain):
+            return True
+        theirs = _NO_LETTER.sub("", plain)
+        return any(short in theirs for short in self._short) or any(
             self._quotes(theirs, at, places)
-            for at in range(len(theirs) - _BLOCK + 1)
+            for at in range(len(theirs) - _BLOCK + 1 if self._blocks else 0)
             if (places := self._blocks.get(theirs[at : at + _BLOCK]))
         )
 
     def _quotes(self, theirs: str, at: int, places: list[int]) -> bool:
-        """Say whether a run around a block is one of this text, or may be where too many are."""
+        """Say whether a run around a block is one of these texts, or may be where too many are."""
         return any(self._run(theirs, at, place) >= RUN for place in places) or (
             len(places) == _MOST
             and (len(self._runs) >= _RUNS or not self._runs.isdisjoint(_around(theirs, at)))
@@ -153,11 +167,24 @@ def quoting(
             if name not in meant and name not in others:
                 others[name] = place, field
                 found |= {name} if same else set()
-    for row in meant.values():  # one after the other: each takes several times its size
+    for part in _together(meant.values()):
         left = [name for name in others if name not in found]
         if left:
-            quoted = Quoted(row.text)
+            quoted = Quoted(*(row.text for row in part))
             found.update(name for name in left if quoted.in_text(held[name]))
     for name, (place, field) in others.items():
         if name in found:
             yield name, TextAt(place, field, held[name])
+
+
+def _together(meant: Iterable[TextAt]) -> Iterator[Sequence[TextAt]]:
+    """Yield the texts in few parts: each takes several times its size, and a look at all others."""
+    rows, size = list[TextAt](), 0
+    for row in meant:
+        if rows and size + len(row.text) > _TOGETHER:
+            yield rows
+            rows, size = [], 0
+        rows.append(row)
+        size += len(row.text)
+    if rows:
+        yield rows
