@@ -59,6 +59,14 @@ class Erasure:
         return tuple(f"{row.name}: {row.evidence}" for row in rows if row.number < REVIEW)
 
 
+class Weighed(NamedTuple):
+    """The texts that are to be erased, those that quote them and are not decided on, and kept."""
+
+    erased: tuple[TextAt, ...]
+    undecided: tuple[TextAt, ...]
+    kept: tuple[TextAt, ...]
+
+
 class Words(NamedTuple):
     """Why a text is erased, on what legal basis, and who asked for it."""
 
@@ -79,10 +87,12 @@ def preview(
     Raises UsageError `store.unknown` or `redact.*`, and DataError `record.altered`.
     """
     bundle, recording = _taken_up(debate, store, clock)
-    erasure = _weighed(bundle, recording, store, texts, keep)
+    found = _weighed(recording, texts, keep)
+    spelled = [form(row.text) for row in found.erased for form in (str, indented)]
+    elsewhere = store.holding(debate, spelled)
     words = Words(*("preview",) * len(Words._fields))
-    _record(recording, erasure.erased, words, [Signer("preview", generate())])
-    return replace(erasure, verification=verify(_after(bundle, recording)))
+    _record(recording, found.erased, words, [Signer("preview", generate())])
+    return Erasure(*found, elsewhere, verify(_after(bundle, recording)))
 
 
 def redact(
@@ -105,18 +115,18 @@ def redact(
     """
     words = Words(*(checked(name, text) for name, text in zip(Words._fields, words, strict=True)))
     with store.runner(debate):
-        bundle, recording = _taken_up(debate, store, clock)
-        erasure = _weighed(bundle, recording, store, texts, keep)
-        if erasure.undecided:
+        _, recording = _taken_up(debate, store, clock)
+        found = _weighed(recording, texts, keep)
+        if found.undecided:
             raise UsageError(
                 "redact.undecided",
-                f"{many(len(erasure.undecided), 'other text')} of debate {debate[:8]} may quote "
-                f"what is to be erased: {', '.join(map(str, erasure.undecided))}; name each to be "
+                f"{many(len(found.undecided), 'other text')} of debate {debate[:8]} may quote "
+                f"what is to be erased: {', '.join(map(str, found.undecided))}; name each to be "
                 "erased as well, or to be kept",
             )
-        _check_words(erasure.erased, words)
+        _check_words(found.erased, words)
         _check_signers(recording, signers, trust)
-        _record(recording, erasure.erased, words, signers)
+        _record(recording, found.erased, words, signers)
         recording.journal.flush()
     try:
         store.scrub()
@@ -140,9 +150,7 @@ def _taken_up(debate: str, store: Store, clock: Clock | None) -> tuple[Bundle, R
     return bundle, recording
 
 
-def _weighed(
-    bundle: Bundle, recording: Recording, store: Store, texts: Sequence[str], keep: Sequence[str]
-) -> Erasure:
+def _weighed(recording: Recording, texts: Sequence[str], keep: Sequence[str]) -> Weighed:
     """Find the texts that are meant, and those that quote them."""
     events, held = recording.events, recording.texts
     erased = dict(_found(events, held, name) for name in texts)
@@ -160,11 +168,7 @@ def _weighed(
         )
     others = dict(quoting(events, held, erased))
     undecided = tuple(row for name, row in others.items() if name not in kept)
-    spelled = [form(row.text) for row in erased.values() for form in (str, indented)]
-    elsewhere = store.holding(recording.state.debate, spelled)
-    return Erasure(
-        tuple(erased.values()), undecided, tuple(kept.values()), elsewhere, verify(bundle)
-    )
+    return Weighed(tuple(erased.values()), undecided, tuple(kept.values()))
 
 
 def _found(events: Sequence[Event], held: Mapping[str, str], named: str) -> tuple[str, TextAt]:

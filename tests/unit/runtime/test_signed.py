@@ -47,3 +47,19 @@ def test_a_signature_that_is_none_spoils_no_record(tmp_path, what):
         assert caught.value.code == "signer.wrong"
         assert store.bundle(debate) == before
         assert hansard.verify(store, debate).ok
+
+
+def test_other_debates_are_searched_for_who_looks_and_not_again_for_who_erases(
+    tmp_path, monkeypatch
+):
+    """Each text is looked for in the whole store, which takes a second a text and gigabyte."""
+    fields = {"format": "panel", "question": "Shall we sign?", "model": MODEL, **BASE["panel"]}
+    with hansard.open_store(f"sqlite:///{tmp_path}/h.db") as store:
+        made = [hansard.run_sync(fields, models={"bot": answer}, store=store) for _ in range(2)]
+        debate, other = (each.debate for each in made)
+        found = hansard.preview_redaction(debate, ["1.question"], store=store)
+        assert found.elsewhere == {other: 1}
+        monkeypatch.delattr(hansard.Store, "holding")
+        by = [ANN]
+        hansard.redact(debate, ["1.question"], store=store, signers=by, trust=TRUST, **WHY)
+        assert hansard.verify(store, debate).texts.erased == 1
