@@ -425,7 +425,7 @@ class Debate:
     def start(self, step: Step) -> bool:
         """Start a call, or cut the debate short if that could break a ceiling."""
         data = steps.start(self.state, step, self.prompter.prompt(step).digest)
-        prices, reply = self.state.spec["prices"], data["parameters"]["max_tokens"]
+        prices, reply = self.state.prices, data["parameters"]["max_tokens"]
         data |= spending.reserve(prices, data["model"], 10 * spending.BYTES_A_TOKEN, reply)
         over = spending.exceeded(self.state, data, self.record.now)
         if over:
@@ -490,7 +490,7 @@ class Debate:
         tokens = dict(zip(("tokens_in", "tokens_cached", "tokens_out"), reply.tokens, strict=True))
         came = {"status": 200, "sent_as_rendered": True, "finish": reply.finish}
         more = {**came, **tokens, **reply.more}
-        started, prices = self.state.calls[call], self.state.spec["prices"]
+        started, prices = self.state.calls[call], self.state.prices
         custom = started["model"].startswith(CUSTOM)  # it was offered no tools
         asked = () if custom else tuple(ToolCall(*row) for row in reply.tools)
         completion = Completion(reply.text, tool_calls=asked, **more)

@@ -31,6 +31,7 @@ PRICE = {
     "cache_write_micro_usd": 3_125_000,
     "output_micro_usd": 10_000_000,
 }
+PRICES = {"m": PRICE}
 
 
 def examples(title):
@@ -150,13 +151,13 @@ def test_the_order_differs_by_round():
 def test_costs(row):
     names = ("tokens_in", "tokens_cached", "tokens_cache_write", "tokens_out")
     tokens = spending.Tokens(*(row[name] for name in names))
-    assert spending.cost([PRICE], "m", tokens) == row["cost_micro_usd"]
+    assert spending.cost(PRICES, "m", tokens) == row["cost_micro_usd"]
 
 
 @examples("Reservations")
 def test_reservations(row):
     sent = row["reserved_tokens_in"] * spending.BYTES_A_TOKEN
-    found = spending.reserve([PRICE], "m", sent, row["max_tokens"])
+    found = spending.reserve(PRICES, "m", sent, row["max_tokens"])
     assert {"max_tokens": row["max_tokens"], **found} == row
 
 

@@ -227,7 +227,6 @@ def _truncation(found: Folded) -> Truncation | None:
 
 def _seats(found: Folded) -> tuple[Participant, ...]:
     state, terms = found.state, found.state.spec["terms"]
-    prices = state.spec["prices"]
     votes: dict[str, list[str | None]] = {seat: [] for seat in state.seats}
     for turn in state.turns:
         if turn.role == "debater" and votes_stand(terms):
@@ -247,7 +246,7 @@ def _seats(found: Folded) -> tuple[Participant, ...]:
             **_usage(
                 state.spend[key],
                 found.used[key],
-                spending.price_of(prices, seat["model"]) is not None,
+                seat["model"] in state.prices,
             ).model_dump(),
         )
         for key, seat in state.seats.items()

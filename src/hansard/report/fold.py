@@ -131,9 +131,8 @@ def _answered(found: Folded, data: CallAnsweredData) -> None:
     found.unpriced += data["cost_micro_usd"] is None
     found.tokens[place.round, seat["role"]] += (data["tokens_in"] or 0) + (data["tokens_out"] or 0)
     used.cache_stated |= data["tokens_cached"] is not None
-    used.saved_micro_usd += spending.saved(
-        found.state.spec["prices"], seat["model"], spending.Tokens.of(data)
-    )
+    tokens = spending.Tokens.of(data)
+    used.saved_micro_usd += spending.saved(found.state.prices, seat["model"], tokens)
 
 
 def _sent(found: Folded, data: CallAnsweredData | CallFailedData) -> None:

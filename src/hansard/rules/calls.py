@@ -76,7 +76,7 @@ class Calls:
         schemas = self._schemas.get(model, ())
         sent = [self._files[data["schema"]], *(self._files[row["sha256"]] for row in tools)]
         size = self._renderer.size(prompt) + sum(map(len, sent)) + self._envelopes.get(model, 0)
-        prices, reply = self._state.spec["prices"], data["parameters"]["max_tokens"]
+        prices, reply = self._state.prices, data["parameters"]["max_tokens"]
         data |= spending.reserve(prices, model, size, reply)
         schema = self._schema_of(step.speaker)
         return Call(cast(CallStartedData, data), prompt, schema, schemas, tools, size)

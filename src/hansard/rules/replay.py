@@ -27,7 +27,7 @@ from hansard.rules.data import (
     TurnForfeitedData,
 )
 from hansard.rules.events import Event, Fact
-from hansard.rules.fields import SENT_BACK, Price
+from hansard.rules.fields import SENT_BACK
 from hansard.rules.formats import format_of
 from hansard.rules.formats.base import Compare, NotCounted, TextGone
 from hansard.rules.state import DebateState, evolve, speaker_of, step_of
@@ -69,7 +69,6 @@ class Replay:
         self.uncompared = 0  # comparisons of texts of which one is gone
         self._text_of = text_of
         self._approved = approved
-        self._prices: dict[str, list[Price]] = {}  # of each model that was asked
         self._began: dict[str, str] = {}  # when each open call was started
         # By call, until recorded: what was read of each reply that counts; None where it is gone.
         self._replies: dict[str, Mapping[str, Any] | None] = {}
@@ -202,15 +201,8 @@ class Replay:
     def _reserved(self, start: Mapping[str, Any], tokens_in: int) -> Mapping[str, Any]:
         """What a call reserves for its reply, and in money, once its prompt is known."""
         model, tokens_out = start["model"], start["parameters"]["max_tokens"] or 0
-        cost = spending.dearest(self._price(model), model, tokens_in, tokens_out)
+        cost = spending.dearest(self.state.prices, model, tokens_in, tokens_out)
         return {"reserved_tokens_out": tokens_out, "reserved_cost_micro_usd": cost}
-
-    def _price(self, model: str) -> list[Price]:
-        """Return the price of a model, where there is one; an opening may hold thousands."""
-        if model not in self._prices:
-            price = spending.price_of(self.state.spec["prices"], model)
-            self._prices[model] = [price] if price else []
-        return self._prices[model]
 
     def _over(self, data: CallStartedData, at: str) -> list[Difference]:
         """Say which ceiling a call could have broken that was made all the same."""
@@ -280,7 +272,7 @@ class Replay:
         if data["finish"] == "stop" and self._text_of(data["reply"]["sha256"]) is None:
             self.gone.append(data["call"])
         model = self.state.seats[speaker_of(step)]["model"]
-        cost = spending.cost(self._price(model), model, spending.Tokens.of(data))
+        cost = spending.cost(self.state.prices, model, spending.Tokens.of(data))
         found = {"cost_micro_usd": cost}
         may_ask = data["finish"] == "tool_calls" and not model.startswith(CUSTOM)
         return found if may_ask else {**found, "tools": 0}

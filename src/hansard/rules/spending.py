@@ -10,6 +10,7 @@ from hansard.rules.events import Fact
 from hansard.rules.fields import Blob, Ceiling, Price
 from hansard.rules.state import LAST_START, DebateState, Step
 
+Prices = Mapping[str, Price]  # by model, those of a debate's state
 BYTES_A_TOKEN = 3  # as reserved: prose in Latin script has about four, CJK script three
 _ALWAYS: dict[Ceiling, int] = {"entries": LAST_START}  # the ceilings that no spec sets
 DEAREST = ":dearest-tier"  # after a price's source: the dearest of several tiers (FORMAT.md §3)
@@ -30,14 +31,9 @@ class Tokens(NamedTuple):
         return cls(*(answer[name] for name in names))
 
 
-def price_of(prices: list[Price], model: str) -> Price | None:
-    """Return the price of a model; the first that is stated counts."""
-    return next((row for row in prices if row["model"] == model), None)
-
-
-def cost(prices: list[Price], model: str, tokens: Tokens) -> int | None:
+def cost(prices: Prices, model: str, tokens: Tokens) -> int | None:
     """Return what a call cost in micro-US-dollars, rounded up; None where it is unknown."""
-    price = price_of(prices, model)
+    price = prices.get(model)
     if price is None or tokens.in_ is None or tokens.out is None:
         return None
     cached = min(tokens.cached or 0, tokens.in_)
@@ -51,7 +47,7 @@ def cost(prices: list[Price], model: str, tokens: Tokens) -> int | None:
     return -(-total // 1_000_000)
 
 
-def dearest(prices: list[Price], model: str, tokens_in: int, tokens_out: int) -> int | None:
+def dearest(prices: Prices, model: str, tokens_in: int, tokens_out: int) -> int | None:
     """Return the most that a call can cost: its input may be read from a cache, or written."""
     used = Tokens(tokens_in, 0, 0, tokens_out)
     ways = (used, used._replace(cached=tokens_in), used._replace(cache_write=tokens_in))
@@ -59,7 +55,7 @@ def dearest(prices: list[Price], model: str, tokens_in: int, tokens_out: int) ->
     return max((found for found in costs if found is not None), default=None)
 
 
-def reserve(prices: list[Price], model: str, sent: int, reply: int | None) -> dict[str, int | None]:
+def reserve(prices: Prices, model: str, sent: int, reply: int | None) -> dict[str, int | None]:
     """Return the `reserved_…` fields of a call: what it sends, in bytes, and its longest reply."""
     tokens_in, tokens_out = -(-sent // BYTES_A_TOKEN), reply or 0
     return {
@@ -69,7 +65,7 @@ def reserve(prices: list[Price], model: str, sent: int, reply: int | None) -> di
     }
 
 
-def saved(prices: list[Price], model: str, tokens: Tokens) -> int:
+def saved(prices: Prices, model: str, tokens: Tokens) -> int:
     """Return what the cache saved in micro-US-dollars; below 0 where writing to it cost more."""
     without = cost(prices, model, tokens._replace(cached=0, cache_write=0))
     with_ = cost(prices, model, tokens)

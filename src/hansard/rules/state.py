@@ -39,7 +39,7 @@ from hansard.rules.data import (
     VotesCountedData,
 )
 from hansard.rules.events import Event
-from hansard.rules.fields import SENT_BACK, UNTRIED, Blob, Case
+from hansard.rules.fields import SENT_BACK, UNTRIED, Blob, Case, Price
 from hansard.rules.terms import Role
 
 # After so many entries no call starts and no tool is asked for: the rest is enough for whatever
@@ -176,6 +176,7 @@ class DebateState:
     at: str = ""
     opened: OpenedData | None = None
     spec: OpenedData = field(init=False)  # the same, once the debate is opened
+    prices: dict[str, Price] = field(default_factory=dict)  # by model; an opening lists thousands
     gated: GateAnsweredData | None = None  # the gate answered, and no debate was opened
     seated: bool = False  # every seat and document that the opening announces is there
     seats: dict[str, RegisteredData] = field(default_factory=dict)
@@ -282,6 +283,7 @@ def evolve(state: DebateState, event: Event) -> DebateState:
 def _opened(state: DebateState, data: OpenedData) -> None:
     state.opened_at = state.at
     state.opened = state.spec = data
+    state.prices = {row["model"]: row for row in reversed(data["prices"])}  # the first counts
 
 
 def _gated(state: DebateState, data: GateAnsweredData) -> None:

@@ -422,7 +422,7 @@ class Engine:
             started,
             completion,
             len(self._asked),
-            self.state.spec["prices"],
+            self.state.prices,
             self._latency(call),
             self._journal.blob,
         )

@@ -221,7 +221,7 @@ def _course(rehearsal: Sized) -> Course:
 
 def _use_of(state: DebateState, seat: str, reply: int) -> SeatUse:
     """Return what a seat used; `reply` is the tokens of each of its replies."""
-    row, spent, prices = state.seats[seat], state.spend[seat], state.spec["prices"]
+    row, spent, prices = state.seats[seat], state.spend[seat], state.prices
     used = Tokens(spent.tokens_in, spent.tokens_cached, spent.tokens_cache_write, spent.tokens_out)
     uncached = used._replace(cached=0, cache_write=0)
     return SeatUse(

@@ -10,7 +10,7 @@ from typing import Any
 from hansard.record.canonical import TEXT
 from hansard.rules import spending
 from hansard.rules.data import CallStartedData
-from hansard.rules.fields import Blob, Price
+from hansard.rules.fields import Blob
 from hansard.rules.seating import LOCAL
 from hansard.rules.transcript import CALLABLE
 from hansard.runtime.models.base import Completion, ModelError, Watch, Wire, looked, stated
@@ -23,7 +23,7 @@ def answered(
     started: CallStartedData,
     completion: Completion,
     tools: int,
-    prices: list[Price],
+    prices: spending.Prices,
     latency_ms: int,
     keep: Keep,
 ) -> dict[str, Any]:

@@ -32,7 +32,7 @@ REPLY = 400  # tokens, of a seat that sets no max_tokens
 BYTES = 4  # in a token, as prose in Latin script has them
 CACHED_FROM = 1024  # tokens: no provider keeps a shorter beginning
 _AT = "2000-01-01T00:00:00.000000Z"  # no time passes in a rehearsal
-_NOTHING = spending.reserve([], "", 0, None)
+_NOTHING = spending.reserve({}, "", 0, None)
 _UNKNOWN = Tokens(None, None, None, None)
 _FILLER = "~"  # stands in no member's name and in no declared name
 
@@ -132,7 +132,7 @@ class Rehearsal:
             "tokens_cached": tokens.cached,
             "tokens_cache_write": tokens.cache_write,
             "tokens_out": tokens.out,
-            "cost_micro_usd": spending.cost(self.state.spec["prices"], started["model"], plain),
+            "cost_micro_usd": spending.cost(self.state.prices, started["model"], plain),
         }
         self._fold(Fact("call.answered", answer))
         text = self._texts[answer["reply"]["sha256"]]

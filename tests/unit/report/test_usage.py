@@ -2,8 +2,11 @@
 
 import pytest
 
+from hansard.report.fold import fold
 from hansard.report.notes import of_event
+from hansard.report.reviews import Reader
 from hansard.report.words import MISSES, REJECTIONS, dollars, rejection
+from hansard.rules.state import DebateState, evolve
 from hansard.runtime.models.base import Wire
 from reporting import note_of, noted, of
 from support import PRICE, SERVED, Debate, Fail, Reply, Setup, script, vote
@@ -48,6 +51,43 @@ def test_a_cache_that_was_only_written_to_cost_more():
     assert found.seats[0].cached_ppm == 0
     assert "| -0.000625 |" in found.to_markdown()
     assert dollars(-1_500_000) == "-1.500000"
+
+
+class Looked(list):
+    """A list that counts its rows as they are looked at."""
+
+    rows = 0
+
+    def __iter__(self):
+        for row in super().__iter__():
+            self.rows += 1
+            yield row
+
+    def __reversed__(self):
+        for row in super().__reversed__():
+            self.rows += 1
+            yield row
+
+
+def test_the_prices_of_an_opening_are_not_looked_through_for_each_reply():
+    debate = Debate(Setup(prices=True), script({}, used())).run()
+    first, *rest = debate.record.events
+    others = [{**PRICE, "model": f"model-{number}"} for number in range(1000)]
+    prices = Looked([*others, PRICE, {**PRICE, "output_micro_usd": 0}])
+    first = {**first, "data": {**first["data"], "prices": prices}}
+    texts = debate.record.texts
+    found = fold([first, *rest], texts.get, lambda _: {}, Reader())
+    assert len(found.answers) == 3
+    assert {row.saved_micro_usd for row in found.used.values()} == {2600 - 1888}
+    assert prices.rows == len(prices)
+
+
+def test_of_several_prices_of_a_model_the_first_counts():
+    debate = Debate(Setup(prices=True), script({}, used())).run()
+    first, *_ = debate.record.events
+    dear = {**PRICE, "output_micro_usd": 1}
+    opened = {**first, "data": {**first["data"], "prices": [PRICE, dear]}}
+    assert evolve(DebateState(), opened).prices == {PRICE["model"]: PRICE}
 
 
 def test_what_nobody_said_is_unknown_and_not_nothing():

@@ -195,6 +195,10 @@ ODD = {
 }
 
 
+def by_model(*prices):
+    return {row["model"]: row for row in prices}
+
+
 @pytest.mark.parametrize(
     ("model", "tokens", "cost"),
     [
@@ -214,7 +218,7 @@ ODD = {
     ],
 )
 def test_a_call_costs_its_tokens_at_the_price_of_the_opening(model, tokens, cost):
-    assert spending.cost([PRICE, ODD], model, spending.Tokens(*tokens)) == cost
+    assert spending.cost(by_model(PRICE, ODD), model, spending.Tokens(*tokens)) == cost
 
 
 @pytest.mark.parametrize(
@@ -227,7 +231,7 @@ def test_a_call_costs_its_tokens_at_the_price_of_the_opening(model, tokens, cost
 )
 def test_a_reservation_is_the_most_that_a_call_can_cost(model, tokens, dearest):
     cheap = {**ODD, "model": "cheap", "cache_write_micro_usd": 1}
-    assert spending.dearest([PRICE, ODD, cheap], model, *tokens) == dearest
+    assert spending.dearest(by_model(PRICE, ODD, cheap), model, *tokens) == dearest
 
 
 @pytest.mark.parametrize(
@@ -240,7 +244,7 @@ def test_a_reservation_is_the_most_that_a_call_can_cost(model, tokens, dearest):
     ],
 )
 def test_the_cache_saves_what_the_input_would_have_cost_without_it(model, tokens, saved):
-    assert spending.saved([ODD], model, spending.Tokens(*tokens)) == saved
+    assert spending.saved(by_model(ODD), model, spending.Tokens(*tokens)) == saved
 
 
 # How long a step is tried again
