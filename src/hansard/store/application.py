@@ -24,6 +24,7 @@ from hansard.store.guard import guard, id_of, id_or_none
 from hansard.store.mapping import Debates, StoredLine, bytes_of
 from hansard.store.projection import Projection, forget
 from hansard.store.register import Register
+from hansard.store.searching import holding
 
 _LINES = "SELECT state FROM stored_events WHERE originator_id = ? ORDER BY originator_version"
 _BLOBS = "SELECT name, body FROM blobs WHERE debate = ?"
@@ -38,11 +39,6 @@ _BEGINNING = """SELECT originator_id FROM stored_events
     UNION SELECT debate FROM heads WHERE debate BETWEEN ? AND ?"""
 _NAMING = """SELECT originator_id FROM stored_events
     WHERE originator_version = 1 AND {state_holds} ORDER BY +{place}"""
-_HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds} AND {body_holds}"
-_LEAST = 12  # characters of a text that is looked for in other debates
-# Bytes of its beginning and of its end that a database looks for: at each place of what it looks
-# through, it may compare all of them.
-_SOUGHT = 64
 _ID = frozenset("0123456789abcdef-")
 _DIGITS = 32  # of an id
 _LONGEST_PATH = 2**15  # characters; no system opens a longer one
@@ -293,22 +289,10 @@ class Store:
     def holding(self, debate: str, texts: Sequence[str]) -> dict[str, int]:
         """Return how many texts of each other debate hold one of these texts word for word.
 
-        Texts of a few characters are not looked for.
+        Texts of a few characters are not looked for. A text in which too much would have to be
+        compared counts as one that holds another.
         """
-        found = dict[str, set[str]]()
-        for text in {text.strip() for text in texts if len(text.strip()) >= _LEAST}:
-            sought = text.encode()
-            ends = sought[:_SOUGHT], sought[-_SOUGHT:]
-            for row in self._select(_HOLDING, UUID(debate).hex, *ends):
-                other, name = id_of(row[0]), str(row[1])
-                if len(sought) <= _SOUGHT or self._has(other, name, sought):
-                    found.setdefault(other, set()).add(name)
-        return {name: len(found[name]) for name in sorted(found)}
-
-    def _has(self, debate: str, name: str, sought: bytes) -> bool:
-        """Say whether a blob holds these bytes; no longer than both take to be read."""
-        rows = self._select(f"{_BLOBS} AND name = ?", UUID(debate).hex, name)
-        return any(sought in bytes_of(row[1]) for row in rows)
+        return holding(self._select, debate, texts)
 
     def is_locked(self) -> bool:
         """Say whether others lock the store now; False where only an attempt can tell."""

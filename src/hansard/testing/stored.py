@@ -160,6 +160,10 @@ def test_texts_are_found_in_other_debates_word_for_word(store_url: str) -> None:
             fill(store, debate, f"The ledger of {debate[:2]} says 100 % \\ 'so'?")
         assert store.holding(ONE, ["ledger of 5c says 100 % \\ 'so'?", "short"]) == {TWO: 1}
         assert store.holding(ONE, ["the ledger of 5c", "short"]) == {}
+        many = [f"the ledger of {number:02}" for number in range(20)]
+        assert store.holding(ONE, many) == {}
+        assert store.holding(ONE, [*many, " edger of 5c says"]) == {TWO: 1}
+        assert store.holding(TWO, [*many, "says 100 % \\ 'so'?"]) == {ONE: 1, THREE: 1}
 
 
 def test_a_long_text_is_found_whole_in_another_debate_and_not_by_its_ends(

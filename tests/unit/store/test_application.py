@@ -30,7 +30,6 @@ from hansard.store.application import Batch, Store, migrate
 from hansard.store.beside import RunnerLock, Tally
 from hansard.store.database import Extras
 from hansard.store.mapping import LineMapper, StoredLine
-from hansard.testing.filling import fill
 from instant import GUARD
 
 DEBATE = "5c1d3e0a-1111-4111-8111-111111111111"
@@ -1036,33 +1035,3 @@ def test_a_store_that_was_closed_says_so(shelf):
         with pytest.raises(UsageError, match="was closed") as caught:
             act()
         assert caught.value.code == "store.closed"
-
-
-def test_a_database_looks_for_no_more_than_the_ends_of_a_text(tmp_path, monkeypatch):
-    """At each place it may compare all: 300,000 characters in 2,000,000 took it 15 s."""
-    asked, select = [], Store._select
-
-    def told(self, statement, *values):
-        asked.extend(value for value in values if isinstance(value, bytes))
-        return select(self, statement, *values)
-
-    monkeypatch.setattr(Store, "_select", told)
-    with Store.open(f"sqlite:///{tmp_path}/h.db", create=True) as store:
-        fill(store, DEBATE)
-        fill(store, OTHER, "a" * 1_000)
-        assert store.holding(DEBATE, ["a" * 500 + "b"]) == {}
-        assert store.holding(DEBATE, ["a" * 500]) == {OTHER: 1}
-    assert set(map(len, asked)) == {64}
-
-
-def test_of_texts_that_begin_alike_only_what_ends_alike_is_read(tmp_path, monkeypatch):
-    """As replies do that begin with the same field."""
-    read = []
-    monkeypatch.setattr(Store, "_has", lambda _, *given: read.append(given[:1]) or True)
-    with Store.open(f"sqlite:///{tmp_path}/h.db", create=True) as store:
-        fill(store, DEBATE)
-        fill(store, OTHER, "a" * 100 + "b" * 100)
-        assert store.holding(DEBATE, ["a" * 100 + "c" * 100]) == {}
-        assert read == []
-        assert store.holding(DEBATE, ["a" * 100 + "b" * 100]) == {OTHER: 1}
-    assert read == [(OTHER,)]
