@@ -152,8 +152,7 @@ class Follower:
 
     def _tool(self, step: str, call: str, number: int) -> str | None:
         """Return the name of a tool that came back; one that is no name is a text."""
-        tools = self.state.steps[step].tools
-        called = next(row for row in tools if (row["call"], row["number"]) == (call, number))
+        called = self.state.steps[step].asked[call, number]
         return called["tool"] if isinstance(called["tool"], str) else None
 
 

@@ -89,7 +89,7 @@ class Pending:
     announced: int = 0  # tools that the last reply asked for
     # What was asked for, in order, and what came back, by call and number.
     tools: list[ToolCalledData] = field(default_factory=list)
-    asked: set[tuple[str, int]] = field(default_factory=set)
+    asked: dict[tuple[str, int], ToolCalledData] = field(default_factory=dict)
     returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
 
     @property
@@ -362,7 +362,7 @@ def _called(state: DebateState, data: ToolCalledData) -> None:
     pending = state.steps[step_of(data["call"])]
     pending.announced -= 1
     pending.tools.append(data)
-    pending.asked.add((data["call"], data["number"]))
+    pending.asked[data["call"], data["number"]] = data
     state.announcing = state.announcing if pending.announced else None
 
 

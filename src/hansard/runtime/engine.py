@@ -452,8 +452,11 @@ class Engine:
 
     def _close_lost_tools(self) -> None:
         """Say of tools that another process was using that nothing came back."""
-        used = {(row["call"], row["number"]) for row in self._using.data}
-        for pending in self.state.steps.values():
+        rows, own = self.state.steps.values(), self._using.data
+        if sum(row.tools_out for row in rows) == len(own):
+            return
+        used = {(row["call"], row["number"]) for row in own}
+        for pending in rows:
             for called in pending.open_tools:
                 if (called["call"], called["number"]) not in used:
                     self._returned(called, "the process that used the tool died", ok=False)

