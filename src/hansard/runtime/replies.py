@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple, cast
 
 from hansard.errors import UsageError, together
-from hansard.record.bundle import MAX_EXPORT, of_files
+from hansard.record.bundle import of_files
 from hansard.record.keys import Trust
 from hansard.runtime.files import Files
 from hansard.runtime.holding import text_in, values_in
@@ -27,7 +27,7 @@ from hansard.verify.verifier import verify, verify_export
 
 MOST_TEXT = 64 << 20  # bytes of memory, of the texts in all files of replies of a spec
 MOST_VALUES = 500_000  # in all of them; each takes up to 260 bytes
-MOST_RECORDED = MAX_EXPORT  # bytes of what is answered from, in all records of a spec
+MOST_RECORDED = 64 << 20  # bytes of what is answered from, in all records of a spec
 _MOST_SCRIPTS = 4  # that are kept when their debate is over
 _MOST_EXPORTS = 100  # likewise, within MOST_RECORDED: a debate has as many seats
 
@@ -153,14 +153,22 @@ class Records:
 
 def _export(key: bytes, data: bytes) -> _Said:
     """Return what an export says, read once by whatever names."""
-    found = _said.pop(key, None) or _read_export(data)
+    found = _said.pop(key, None)
+    if found is None:
+        _make_room(len(data))  # before it is read: that takes several times its size
+        found = _read_export(data)
+    _make_room(found.size)
     _said[key] = found
-    for old in [*_said][:-1]:
+    return found
+
+
+def _make_room(size: int) -> None:
+    """Forget the exports that were asked for longest ago, as far as there is no room for one."""
+    for old in [*_said]:
         kept = tuple(_said.values())
-        if len(kept) <= _MOST_EXPORTS and sum(row.size for row in kept) <= MOST_RECORDED:
+        if len(kept) < _MOST_EXPORTS and sum(row.size for row in kept) + size <= MOST_RECORDED:
             break
         _said.pop(old, None)
-    return found
 
 
 def _read_export(data: bytes) -> _Said:

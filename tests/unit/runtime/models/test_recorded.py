@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
+from pathlib import Path
 from threading import current_thread, main_thread
 
 import pytest
@@ -229,6 +230,36 @@ def test_exports_are_bounded_together(table, export, monkeypatch):
     with pytest.raises(UsageError, match="bytes of replies together") as caught:
         table.run(debaters=others)
     assert caught.value.code == "model.recorded"
+
+
+def test_exports_are_forgotten_before_one_is_read_that_they_leave_no_room_for(
+    table, export, monkeypatch
+):
+    """Reading one takes several times its size, and 128 MiB of others were held meanwhile."""
+    held = []
+
+    def noted(*given):
+        held.append(len(replies._said))
+        return verify_export(*given)
+
+    monkeypatch.setattr(replies, "verify_export", noted)
+    monkeypatch.setattr(replies, "_said", {})
+    names = ("x.zip", "y.zip", "z.zip")
+    for name in names:
+        export(name)
+    size = max((table.folder / name).stat().st_size for name in names)
+    for bound, before in ((size + 100, [0, 0, 0]), (9 * size, [0, 1, 2])):
+        monkeypatch.setattr(replies, "MOST_RECORDED", bound)
+        replies._said.clear()
+        held.clear()
+        for name in names:
+            table.run(debaters=[{**row, "model": f"recorded:{name}"} for row in SPELLED])
+        assert held == before
+
+
+def test_exports_have_together_what_the_documents_say():
+    said = (Path(__file__).parents[4] / "tools/docs/models.md").read_text(encoding="utf-8")
+    assert f"| {replies.MOST_RECORDED >> 20} MiB of replies |" in said
 
 
 def test_of_a_record_only_its_replies_are_kept(table):
