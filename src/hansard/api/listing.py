@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from sys import getsizeof
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from hansard.store.projection import Projection, Sums
     from hansard.store.rows import BadState, Row
 
+_MOST_HELD = 1 << 26  # bytes of memory, of the texts of rows that are written together
 _TIME = re.compile(r"[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?")
 
 
@@ -116,7 +118,8 @@ def _listed(
         found = find()
         listed = {debate: _entry(store, debate, trust) for debate in found}
         wrong = [name for name, row in listed.items() if row.holds is (found[name] in BAD)]
-        rows.correct([_row(store, name) for name in wrong])
+        for part in _parts(store, wrong):
+            rows.correct(part)
         if not wrong:
             break
     return tuple(listed.values())
@@ -173,11 +176,28 @@ def require_text(name: str, value: str) -> None:
 def caught_up(store: Store) -> Projection:
     """Return the projection of a store, with a row of every debate as it stands now."""
     rows = store.projection
-    for behind in rows.behind():
-        rows.write(behind, [_row(store, debate) for debate in behind.debates])
+    for behind in rows.behind():  # what a part leaves is behind again
+        part = next(_parts(store, behind.debates), [])
+        rows.write(behind.first(len(part)), part)
     for missing in rows.missing():
-        rows.add([_row(store, debate) for debate in missing])
+        for part in _parts(store, missing):
+            rows.add(part)
     return rows
+
+
+def _parts(store: Store, debates: Iterable[str]) -> Iterator[list[Row]]:
+    """Yield the rows of debates, as many at a time as there is memory for their texts."""
+    part: list[Row] = []
+    size = 0
+    for debate in debates:
+        row = _row(store, debate)
+        part.append(row)
+        size += getsizeof(row.words) + sum(getsizeof(name) for _, name in row.names)
+        if size >= _MOST_HELD:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _standing(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -70,11 +71,21 @@ _SORTS = {"opened": "row.place"} | {name: f"coalesce(row.{name}, -1)" for name i
 
 
 class Behind(NamedTuple):
-    """Debates whose last entry stands after `since` and up to `until`, with their places."""
+    """Debates whose last entry stands after `since` and up to `until`, in the order of these.
+
+    With each come the places of its first and its last entry.
+    """
 
     since: int
     until: int
-    debates: dict[str, int]
+    debates: dict[str, tuple[int, int]]
+
+    def first(self, number: int) -> Behind:
+        """Return the first so many of them, to be written by themselves."""
+        if number >= len(self.debates):
+            return self
+        part = dict(islice(self.debates.items(), number))
+        return Behind(self.since, max(last for _, last in part.values()), part)
 
 
 class Sums(NamedTuple):
@@ -121,15 +132,16 @@ class Projection:
                 since,
                 _AT_ONCE,
             )
-            until, places = rows[-1][0] if rows else since, dict[str, int]()
+            until, places = rows[-1][0] if rows else since, dict[str, tuple[int, int]]()
             _require(not rows or until > since)  # pages may lead back to one another
             for name in dict.fromkeys(row[1] for row in rows):
                 debate, (first, last) = id_of(name), self._ends(select, name)
                 # Spelled otherwise, it would take the place of the debate that is meant.
-                _require(name in (UUID(debate), UUID(debate).hex))
+                _require(name in (UUID(debate), UUID(debate).hex) and last > since)
                 if last <= until:  # else it is read once, with its last entry
-                    places[debate] = first
-        return Behind(since, until, places) if rows else None
+                    places[debate] = first, last
+        ordered = dict(sorted(places.items(), key=lambda row: row[1][1]))
+        return Behind(since, until, ordered) if rows else None
 
     def _ends(self, select: Select, name: object) -> tuple[int, int]:
         """Return the places of a debate's first and last entry; in a damaged file it has none."""
@@ -160,7 +172,7 @@ class Projection:
             for row in rows:
                 _, last = self._ends(select, UUID(row.debate).hex)
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
-                    _replace(self._tables, c, behind.debates[row.debate], row)
+                    _replace(self._tables, c, behind.debates[row.debate][0], row)
 
     def missing(self) -> Iterator[list[str]]:
         """Yield debates that have no row, some at a time.

@@ -201,6 +201,32 @@ def test_however_few_entries_are_looked_at_each_record_is_read_once(
     assert ids(store) == read == debates
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_long_texts_of_many_debates_are_not_held_at_once(
+    store, debates, monkeypatch, tmp_path, lost
+):
+    ids(store)
+    before = tables(tmp_path / "debates.db")
+    written, read, row = [], [], listing._row
+
+    def watched(write):
+        return lambda *given: written.append(len(given[-1])) or write(*given)
+
+    for name in ("write", "add"):
+        write = watched(getattr(projection.Projection, name))
+        monkeypatch.setattr(projection.Projection, name, write)
+    monkeypatch.setattr(listing, "_MOST_HELD", 1, raising=False)
+    monkeypatch.setattr(listing, "_row", lambda *given: read.append(given[1]) or row(*given))
+    if lost:
+        with closing(sqlite3.connect(tmp_path / "debates.db")) as connection, connection:
+            connection.execute("DELETE FROM projected")
+    else:
+        store.projection.begin_again()
+    assert ids(store) == read == debates or lost
+    assert (written, sorted(read)) == ([1] * len(debates), sorted(debates))
+    assert lost or tables(tmp_path / "debates.db") == before
+
+
 def test_of_two_readers_one_writes(store, debates, tmp_path):
     rows = store.projection
     behind = next(rows.behind())
