@@ -92,6 +92,16 @@ def test_list_fits_a_terminal_of_80_columns(hansard):
     assert totals == "2 debates, $0.0100, 1 of unknown cost, 2 need a look"
 
 
+def test_list_shows_as_much_of_a_long_text_as_can_be_read(hansard):
+    text = "Whether it is to be asked? " * 1_000
+    write_debate(VOTES, question=text, review=text, rule="unanimity", threshold=None)
+    hansard("run", "debate.yaml")
+    for args in (["list"], ["list", "--questions"]):
+        assert max(map(len, hansard(*args).out.splitlines())) < 1_200
+    (row,) = json.loads(hansard("list", "--json").out)["debates"]
+    assert (row["question"], row["review"]) == (text, text)
+
+
 def test_list_gives_as_much_of_an_id_as_names_one_debate():
     ids = [f"{'0' * 20}{end}{'0' * 15}" for end in "12"]
     assert [_distinct(ids), _distinct(ids[:1]), _distinct(["12345678-1", "2"]), _distinct([])] == [

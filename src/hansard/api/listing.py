@@ -112,11 +112,12 @@ def _listed(
     store: Store, rows: Projection, trust: Trust, find: Callable[[], Mapping[str, str]]
 ) -> tuple[Entry, ...]:
     """Return what is found, each read from its record; found again where its row was wrong."""
+    from hansard.report.listing import Held
     from hansard.store.rows import BAD
 
     for _ in range(2):
-        found = find()
-        listed = {debate: _entry(store, debate, trust) for debate in found}
+        found, held = find(), Held()
+        listed = {debate: held.of(_entry(store, debate, trust)) for debate in found}
         wrong = [name for name, row in listed.items() if row.holds is (found[name] in BAD)]
         for part in _parts(store, wrong):
             rows.correct(part)

@@ -38,11 +38,12 @@ def _state(row: Entry) -> str:
 
 
 _MOST = 30  # cells of what somebody wrote beside the question, in a row of `list`
+_LONGEST = 1000  # characters of a question, where nobody looks at a width
 
 
 def _cut(text: str) -> str:
     """Return `text` on one line that is no wider than that; some signs take two cells."""
-    line = Text(one_line(text))
+    line = Text(one_line(text, _LONGEST))
     line.truncate(_MOST, overflow="ellipsis")
     return line.plain
 
@@ -75,7 +76,9 @@ def _votes(row: Entry) -> str:
 _COLUMNS = (
     _Column("Debate", lambda row: row.debate),
     _Column("Held (UTC)", lambda row: (row.opened_at or "–")[:16].replace("T", " ")),
-    _Column("Question", lambda row: one_line(row.question or GONE) if row.opened_at else "–"),
+    _Column(
+        "Question", lambda row: one_line(row.question or GONE, _LONGEST) if row.opened_at else "–"
+    ),
     _Column("Decision", _decision),
     _Column("Votes", _votes),
     _Column("Cost", lambda row: money(row.cost_micro_usd)),
@@ -179,7 +182,7 @@ def _print_questions(found: Questions, digits: int, form: str | None) -> None:
     if not found.asked:
         out.print(Text("0 questions", style="dim"))
     for row in found.asked:
-        said = GONE if row.question is None else one_line(row.question)
+        said = GONE if row.question is None else one_line(row.question, _LONGEST)
         text = Text(f"{many(len(row.debates), 'debate'):<11} {said}")
         out.print(text, no_wrap=True, overflow="ellipsis")
         if row.decisions:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from datetime import datetime, timedelta
+from sys import getsizeof
 from typing import Any, Literal
 
 from pydantic import Field
@@ -25,6 +26,9 @@ from hansard.rules.terms import DecisionRule
 from hansard.store.rows import BAD, SORTS, Row
 
 _LONGEST_NAME = 256  # characters by which a model is found: as long as a model's id
+_MOST_HELD = 1 << 26  # bytes of memory, of the texts of a list
+_SHORT = 1000  # characters of a text for which there is no room
+_TEXTS = ("question", "decision_text", "review", "stopped")
 
 ORDERS = SORTS
 State = Literal["open", "closed", "truncated", "failed", "gate", "altered", "unreadable"]
@@ -39,7 +43,11 @@ class Entry(Closed):
         "cannot be read at all, or not in bounded memory"
     )
     opened_at: str | None = None
-    question: str | None = None
+    question: str | None = Field(
+        default=None,
+        description="Where the texts of a list take more than 64 MiB of memory, a long one for "
+        "which there is no room is cut short, and has its length and its SHA-256 behind it",
+    )
     format: str | None = None
     advised: bool | None = Field(
         default=None, description="Of a record in which only the gate was asked: what it answered"
@@ -98,6 +106,29 @@ class Entry(Closed):
             or (self.review is not None and not self.released)
             or self.reviewed not in (None, *SETTLED)
         )
+
+
+class Held:
+    """The texts of a list, each kept once; one for which there is no room left is cut short."""
+
+    def __init__(self) -> None:
+        self._left, self._known = _MOST_HELD, dict[str, str]()
+
+    def of(self, row: Entry) -> Entry:
+        """Return an entry with its texts as they are kept."""
+        texts = ((name, getattr(row, name)) for name in _TEXTS)
+        return row.model_copy(update={name: self._kept(text) for name, text in texts if text})
+
+    def _kept(self, text: str) -> str:
+        if len(text) <= _SHORT:
+            return text
+        name = hashlib.sha256(text.encode()).hexdigest()
+        if name not in self._known:
+            fits = getsizeof(text) <= self._left
+            self._left -= getsizeof(text) if fits else 0
+            short = f"{text[:_SHORT]}… ({len(text):,} characters, SHA-256 {name})"
+            self._known[name] = text if fits else short
+        return self._known[name]
 
 
 class Totals(Closed):

@@ -1,5 +1,6 @@
 """The debates of a store, found by what their records say: always as a recount finds them."""
 
+import hashlib
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import hansard
 from hansard import DataError, UsageError
 from hansard.api import listing
 from hansard.record.keys import Trust
+from hansard.report import listing as report_listing
 from hansard.report.listing import row
 from hansard.report.metrics import LEAST, UNIT, figures
 from hansard.runtime.clock import Clock
@@ -225,6 +227,22 @@ def test_long_texts_of_many_debates_are_not_held_at_once(
     assert ids(store) == read == debates or lost
     assert (written, sorted(read)) == ([1] * len(debates), sorted(debates))
     assert lost or tables(tmp_path / "debates.db") == before
+
+
+def test_a_list_holds_no_more_of_long_texts_than_there_is_memory_for(store, monkeypatch):
+    questions = [f"{name}\U0001f600 " + "Is it fair? " * 1_000 for name in ("A", "B")]
+    for question in (questions[0], questions[1], questions[0], SPEC["question"]):
+        play(store, question=question)
+    asked = [row.question for row in hansard.list_debates(store).debates]
+    assert asked == [questions[0], questions[1], questions[0], SPEC["question"]]
+    monkeypatch.setattr(report_listing, "_MOST_HELD", 60_000, raising=False)  # one of them fits
+    found = hansard.list_debates(store)
+    whole, cut, again, short = (row.question for row in found.debates)
+    assert (whole, short) == (questions[0], SPEC["question"])
+    assert whole is again
+    hash_ = hashlib.sha256(questions[1].encode()).hexdigest()
+    assert cut == f"{questions[1][:1_000]}… (12,003 characters, SHA-256 {hash_})"
+    assert [len(row.debates) for row in found.questions().asked] == [2, 1, 1]
 
 
 def test_of_two_readers_one_writes(store, debates, tmp_path):
