@@ -1,5 +1,6 @@
 """`run` and `resume`: what goes where, and what a run leaves behind."""
 
+import asyncio
 import errno
 import io
 import json
@@ -12,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
 
+import click
 import pytest
 from rich.console import Console
 
@@ -27,6 +29,7 @@ from cli_support import (
 )
 from formats import NAMES
 from hansard.cli.live import _row
+from hansard.cli.running import until_closed
 from hansard.report.following import Follower
 from hansard.report.happenings import Happening, happenings
 from hansard.report.standing import standing
@@ -320,6 +323,17 @@ def test_ctrl_c_leaves_the_debate_open(hansard):
     assert "Traceback" not in err
     assert "Decision    revise  2 of 3 votes" in hansard("resume", short).out
     assert text_report(hansard) == REVISE
+
+
+def test_an_interruption_before_a_debate_is_opened_names_none(capsys):
+    async def cancelled():
+        raise asyncio.CancelledError
+
+    view = Mock(debate="")
+    with click.Context(click.Command("run")), pytest.raises(click.exceptions.Exit) as ended:
+        until_closed(cancelled(), view)
+    assert (ended.value.exit_code, view.close.called) == (130, True)
+    assert capsys.readouterr().err == "interrupted; no debate was opened\n"
 
 
 def test_a_second_ctrl_c_leaves_at_once(hansard):

@@ -275,8 +275,10 @@ def until_closed(work: Work, view: View) -> hansard.DebateResult:
         raise
     except asyncio.CancelledError:
         view.close()
-        short = view.debate[:8]
-        click.echo(f"interrupted; debate {short} stays open, go on with: {_resume(view)}", err=True)
+        left = "no debate was opened"
+        if view.debate:
+            left = f"debate {view.debate[:8]} stays open, go on with: {_resume(view)}"
+        click.echo(f"interrupted; {left}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
 
 

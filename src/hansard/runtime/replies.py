@@ -25,8 +25,8 @@ from hansard.verify.envelope import files_of, require_export
 from hansard.verify.findings import Verification
 from hansard.verify.verifier import verify, verify_export
 
-MOST_TEXT = 64 << 20  # bytes of memory, of the texts in all files of replies of a spec
-MOST_VALUES = 500_000  # in all of them; each takes up to 260 bytes
+MOST_TEXT = 32 << 20  # bytes of memory, of the texts in all files of replies of a spec
+MOST_VALUES = 250_000  # in all of them; each takes up to 260 bytes
 MOST_RECORDED = 64 << 20  # bytes of what is answered from, in all records of a spec
 _MOST_SCRIPTS = 4  # that are kept when their debate is over
 _MOST_EXPORTS = 100  # likewise, within MOST_RECORDED: a debate has as many seats
