@@ -102,6 +102,16 @@ def test_list_shows_as_much_of_a_long_text_as_can_be_read(hansard):
     assert (row["question"], row["review"]) == (text, text)
 
 
+def test_show_says_as_much_of_a_long_text_as_can_be_read(hansard):
+    text = "Whether it is to be asked? " * 1_000
+    write_debate(VOTES, question=text, review=text, rule="unanimity", threshold=None)
+    ran = hansard("run", "debate.yaml")
+    debate = json.loads(hansard("list", "--json").out)["debates"][0]["debate"]
+    for done in (ran, hansard("show", debate)):
+        assert 10_000 < max(map(len, (done.out + done.err).splitlines())) < 10_100
+    assert text.strip() in hansard("report", debate, "--as", "dossier").out
+
+
 def test_list_gives_as_much_of_an_id_as_names_one_debate():
     ids = [f"{'0' * 20}{end}{'0' * 15}" for end in "12"]
     assert [_distinct(ids), _distinct(ids[:1]), _distinct(["12345678-1", "2"]), _distinct([])] == [

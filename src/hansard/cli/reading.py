@@ -32,7 +32,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import require_new, save
-from hansard.cli.summary import ARROW, Rows, gate_rows, option, print_outcome, say_notes
+from hansard.cli.summary import ARROW, MOST, Rows, gate_rows, option, print_outcome, say_notes
 from hansard.commands import path_word
 from hansard.errors import UsageError
 from hansard.report import said
@@ -75,7 +75,7 @@ def show(source: str, call: str | None) -> None:
         return
     result, out, head = record.standing(), console(), ("Head", record.head)
     if isinstance(result, hansard.GateRecord):
-        out.print(Text(one_line(result.question or GONE), style="bold"))
+        out.print(Text(one_line(result.question or GONE, MOST), style="bold"))
         out.print(gate_rows(result, head))
         return
     rows: Rows = []

@@ -23,7 +23,7 @@ from hansard.cli.context import (
     trust_of,
 )
 from hansard.cli.signing import save
-from hansard.cli.summary import gate_rows
+from hansard.cli.summary import MOST, gate_rows
 from hansard.cli.summary import outcome as outcome_rows
 from hansard.commands import path_word
 from hansard.errors import UsageError
@@ -127,7 +127,7 @@ def _show(record: hansard.Record, outcome: str, *, yes: bool) -> None:
     """Show what is about to be signed, and at a terminal ask whether it shall be."""
     result, head = record.standing(), ("Head", record.head)
     out = console(stderr=True)
-    out.print(Text(one_line(result.question or ""), style="bold"))
+    out.print(Text(one_line(result.question or "", MOST), style="bold"))
     if isinstance(result, hansard.GateRecord):
         out.print(gate_rows(result, head))
     else:

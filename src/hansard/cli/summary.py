@@ -20,6 +20,7 @@ from hansard.report.safe import one_line, shown
 from hansard.report.words import GONE, percent, stance
 
 ARROW = " → "
+MOST = 10_000  # characters of what somebody wrote, in a line; a report has all of it
 Rows = list[tuple[str, Text | str]]
 
 
@@ -31,8 +32,9 @@ def gate_rows(found: hansard.GateRecord, *more: tuple[str, str]) -> RenderableTy
 
 def outcome(result: hansard.DebateResult) -> Rows:
     """Return the rows that say what was decided, what is open, who must look, what it cost."""
-    found: Rows = [("Decision", _decision(result)), *rows(result, result.display)]
-    return found + [(label, one_line(words)) for label, words in said.rows(result)] + _used(result)
+    beside = [*rows(result, result.display), *said.rows(result)]
+    found: Rows = [("Decision", _decision(result))]
+    return found + [(label, one_line(words, MOST)) for label, words in beside] + _used(result)
 
 
 def _used(result: hansard.DebateResult) -> Rows:
@@ -77,7 +79,8 @@ def print_outcome(out: Console, result: hansard.DebateResult, more: Rows) -> Non
     """Print what became of a debate, whether to act on it, rows, and the whole deliverable."""
     out.print(Text(result.sentence, style="bold"))
     out.print(Text(result.acting, style="bold" if result.released else "bold yellow"))
-    out.print(fields([("Question", one_line(result.question or GONE)), *outcome(result), *more]))
+    question = one_line(result.question or GONE, MOST)
+    out.print(fields([("Question", question), *outcome(result), *more]))
     if result.output is not None:
         out.print(Text("\nOutput", style="bold"))
         say(_whole(result.output), err=out.stderr)
