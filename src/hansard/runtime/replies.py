@@ -116,10 +116,9 @@ class Records:
     def model(self, name: str) -> RecordedModel:
         """Return the model that answers from a record: the store's, or an export's.
 
-        Only its whole id names a debate of the store: whoever wrote the spec and was
-        never told of it cannot have its texts by guessing how an id begins. Raises
-        DataError `record.altered` for a record that does not hold: what a debate
-        would be told from it, nobody may have said.
+        A debate of the store is named by its whole id: by how an id begins, whoever wrote
+        the spec could guess one that nobody told them, and read its texts. Raises DataError
+        `record.altered` for a record that does not hold: nobody may have said what is in it.
         """
         told = f"the record of recorded:{name}"
         if _ID(name):
