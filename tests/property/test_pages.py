@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hansard.rules.citations import find, level, page_of
+from hansard.rules.citations import Paged, find, level
 from hansard.rules.similarity import fold
 
 SIGNS = st.sampled_from(["a", "b", " ", "\n", "\f", "\u00a0", "ab\fab", "'", "\u2019"])
@@ -27,8 +27,8 @@ def by_search(quote, text):
 @example("", "a")
 @example("a", "\f\fa\f")
 def test_it_is_that_of_the_first_place(quote, text):
-    assert page_of(quote, text) == by_search(quote, text)
-    assert (page_of(quote, text) is not None) == find(quote, text)
+    assert Paged(text).page(quote) == by_search(quote, text)
+    assert (Paged(text).page(quote) is not None) == find(quote, text)
 
 
 @given(TEXTS)

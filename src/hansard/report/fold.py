@@ -12,6 +12,7 @@ from hansard.report.notes import Note, Reading
 from hansard.report.reviews import Reader
 from hansard.report.words import GONE
 from hansard.rules import replies, spending, steps
+from hansard.rules.citations import Paged
 from hansard.rules.data import (
     CallAnsweredData,
     CallFailedData,
@@ -65,6 +66,7 @@ class Folded:
     answers: dict[str, CallAnsweredData] = field(default_factory=dict)  # by call
     called: list[tuple[int, ToolCalledData]] = field(default_factory=list)
     returned: dict[tuple[str, int], ToolReturnedData] = field(default_factory=dict)
+    paged: dict[str, Paged] = field(default_factory=dict)  # documents, once quotes are looked for
 
     def turns(self, *roles: Role) -> Iterator[tuple[Turn, int]]:
         """Yield the turns of these roles, each with its entry."""

@@ -7,6 +7,8 @@ not hold is struck: it stays in the record and counts for nothing.
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from typing import Any
@@ -46,6 +48,7 @@ def _spelled(text: str) -> bytes:
 
 # Page breaks in a document that is ready, as bytes that are in no UTF-8.
 _SPACE_TOO, _NO_SPACE = b"\xfe", b"\xff"
+_PART = 1 << 12  # bytes of a document, of which each is known by what comes before it
 _WORDS = bytes.maketrans(_SPACE_TOO, b" ")
 
 
@@ -111,25 +114,44 @@ def _is_in(quote: str, words: bytes) -> bool:
     return bool(wanted) and wanted in words
 
 
-def page_of(quote: str, text: str) -> int | None:
-    r"""Return the page, from 1, on which the quoted words first begin; None where they do not.
+class Paged:
+    r"""A document with pages, on which quotes are looked for.
 
-    >>> page_of("within 30\ndays", "Payment is due\fwithin  30 days.\f")
-    2
+    >>> document = Paged("Payment is due\fwithin  30 days.\f")
+    >>> document.page("within 30\ndays"), document.page("31 days")
+    (2, None)
     """
-    made, wanted = _ready(text), _spelled(level(quote))
-    left = _words_of(made).find(wanted) if wanted else -1
-    if left < 0:
-        return None
-    begin, end = 0, len(made)  # the quote begins after `left` bytes of words from `begin`
-    while begin < end:
-        middle = (begin + end + 1) // 2
-        words = middle - begin - made.count(_NO_SPACE, begin, middle)
-        if words <= left:
-            begin, left = middle, left - words
-        else:
-            end = middle - 1
-    return made.count(_SPACE_TOO, 0, begin) + made.count(_NO_SPACE, 0, begin) + 1
+
+    def __init__(self, text: str) -> None:
+        self._made = made = _ready(text)
+        self._words = _words_of(made)
+        self._before, self._breaks = array("I"), array("I")  # bytes of words, breaks: of each part
+        words = breaks = 0
+        for begin in range(0, len(made), _PART):
+            self._before.append(words)
+            self._breaks.append(breaks)
+            part = made[begin : begin + _PART]
+            gone = part.count(_NO_SPACE)
+            words, breaks = words + len(part) - gone, breaks + gone + part.count(_SPACE_TOO)
+
+    def page(self, quote: str) -> int | None:
+        """Return the page, from 1, on which the words first begin; None where they do not."""
+        wanted = _spelled(level(quote))
+        at = self._words.find(wanted) if wanted else -1
+        if at < 0:
+            return None
+        number = bisect_right(self._before, at) - 1
+        left, part = at - self._before[number], self._made[number * _PART : (number + 1) * _PART]
+        begin, end = 0, len(part)  # the quote begins after `left` bytes of words from `begin`
+        while begin < end:
+            middle = (begin + end + 1) // 2
+            words = middle - begin - part.count(_NO_SPACE, begin, middle)
+            if words <= left:
+                begin, left = middle, left - words
+            else:
+                end = middle - 1
+        here = part.count(_SPACE_TOO, 0, begin) + part.count(_NO_SPACE, 0, begin)
+        return self._breaks[number] + here + 1
 
 
 def check(

@@ -1,11 +1,13 @@
 """What a quote rests on: found word for word, or not (FORMAT.md §9; RULES.md §8)."""
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.rules import citations
-from hansard.rules.citations import Kept, check, find, level, page_of, struck
+from hansard.rules.citations import Kept, Paged, check, find, level, struck
 from measuring import traced
 from support import argued
 
@@ -104,13 +106,15 @@ def test_every_citation_is_checked_in_order():
     [("One.", 1), ("Two\nwords", 2), ("Two words. Three.", 2), ("Three.", 4), ("Four.", None)],
 )
 def test_the_page_of_a_quote_is_where_it_begins(quote, page):
-    assert page_of(quote, "One.\fTwo  words.\f \fThree.") == page
+    assert Paged("One.\fTwo  words.\f \fThree.").page(quote) == page
 
 
 @pytest.mark.parametrize("sign", ["a ", "a\f"], ids=["words", "pages"])
 def test_documents_of_debates_that_are_over_do_not_add_up(sign):
     def read():
-        return [page_of(f"number {each}", f"number {each} " + sign * 500_000) for each in range(32)]
+        return [
+            Paged(f"number {each} " + sign * 500_000).page(f"number {each}") for each in range(32)
+        ]
 
     pages, most = traced(read)
     assert pages == [1] * 32
@@ -145,7 +149,7 @@ def test_documents_at_the_bounds_are_levelled_once_however_often_they_are_cited(
     rows = [argued(*((name, f"{name} '") for name in texts)) for _ in range(5)]
     for _ in range(3):
         assert {row["finding"] for row in check(rows, texts, [])} == {"verified"}
-        assert [page_of(f"{name} '", text) for name, text in texts.items()] == [1] * 10
+        assert [Paged(text).page(f"{name} '") for name, text in texts.items()] == [1] * 10
     assert made == [*texts]
 
 
@@ -156,5 +160,12 @@ def test_a_quote_is_found_and_its_page_counted_as_the_format_says(text, quote):
     begins = (n for n in range(len(text)) if not text[n].isspace())
     first = next((n for n in begins if level(text[n:]).startswith(wanted)), None)
     page = text[:first].count("\f") + 1
-    assert page_of(quote, text) == (page if at >= 0 else None)
+    assert Paged(text).page(quote) == (page if at >= 0 else None)
     assert len(citations._with_breaks(text)) <= len(text.encode())  # all of a debate are kept
+
+
+@given(st.text("a’ \f", max_size=30), st.sampled_from([1, 2, 3, 7]), st.text("a’ ", max_size=4))
+def test_a_page_is_the_same_by_whatever_parts_it_is_found(text, part, quote):
+    with patch.object(citations, "_PART", part):
+        found = Paged(text).page(quote)
+    assert found == Paged(text).page(quote)

@@ -31,7 +31,7 @@ from hansard.report.result import lines, listed
 from hansard.report.safe import one_line
 from hansard.report.shown import Shown
 from hansard.report.words import GONE
-from hansard.rules.citations import page_of
+from hansard.rules.citations import Paged
 from hansard.rules.fields import Case
 from hansard.rules.formats.moderated.places import target_of, terms_of
 from hansard.rules.state import Turn
@@ -257,8 +257,12 @@ def _page(found: Folded, document: str | None, quote: str | None) -> int | None:
     """Return the page of a document with pages on which a quote begins, where both are at hand."""
     for row in found.state.evidence:
         if row["document"] == document and row["source"] and row["source"]["pages"]:
-            text = found.text(row["text"])
-            return None if text is None or quote is None else page_of(quote, text)
+            name, text = row["text"]["sha256"], found.text(row["text"])
+            if text is None or quote is None:
+                return None
+            if name not in found.paged:
+                found.paged[name] = Paged(text)
+            return found.paged[name].page(quote)
     return None
 
 
