@@ -9,6 +9,7 @@ is a run of at least `RUN` of them, or all of a shorter text. Nobody can find a 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,13 +22,15 @@ _BLOCK = 16  # every run of RUN holds one of the blocks of this length that a te
 _MOST = 4  # places of one block that are tried one by one
 _RUNS = 1 << 20  # runs around further places of a block that are kept: about 100 MiB
 _SHORT = 8  # a text of fewer letters is looked for as a word
+_COMPARED = 4  # times that letters are compared with short texts for each that is looked through,
+_FREE = 1 << 20  # beside these
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|[bfnrt]?)")  # also of JSON in JSON
 _HALF = re.compile("[\ud800-\udfff]")  # of a sign that JSON escapes in two parts
 _UNSEEN = re.compile(
     "[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )  # such as soft hyphens
 _NO_LETTER = re.compile(r"[\W_]+")
-_LETTER = r"[^\W_]"
+_WORD = re.compile(r"[^\W_]+")
 _BETWEEN = "\0"  # two texts, and no letter: no quote goes on from one to the next
 _TOGETHER = 1 << 20  # characters of texts that are looked for at once, or one that is longer
 
@@ -69,17 +72,20 @@ class Quoted:
     """
 
     def __init__(self, *texts: str) -> None:
-        words, self._short, long = set[str](), set[str](), list[str]()
+        long = list[str]()
+        self._words: dict[str, set[int]] = {}  # where the letters of one may be parted
+        self._short = set[str]()
+        self._sizes: dict[str, set[int]] = {}  # of short ones, by their first letters
         for text in texts:
             letters = _letters(text)
             if len(letters) > RUN:
                 long.append(letters)
             elif len(letters) >= _SHORT:
                 self._short.add(letters)
+                self._sizes.setdefault(letters[:_SHORT], set()).add(len(letters))
             elif letters:
-                words.add(r"[\W_]*".join(_NO_LETTER.sub(" ", _plain(text)).split()))
-        word = f"(?<!{_LETTER})(?:{'|'.join(sorted(words))})(?!{_LETTER})"
-        self._word = re.compile(word) if words else None
+                *_, (_, parted) = _ending(reversed(_WORD.findall(_plain(text))))
+                self._words.setdefault(letters, set()).add(parted)
         self._letters = _BETWEEN.join(long)
         self._blocks: dict[str, list[int]] = {}
         self._runs = set[int]()  # hashes of those around a block that repeats, as in a table
@@ -100,14 +106,34 @@ class Quoted:
     def in_text(self, text: str) -> bool:
         """Say whether a text quotes one of these."""
         plain = _plain(text)
-        if self._word and self._word.search(plain):
+        if self._words and self._has_word(plain):
             return True
         theirs = _NO_LETTER.sub("", plain)
-        return any(short in theirs for short in self._short) or any(
+        return (bool(self._short) and self._has_short(theirs)) or any(
             self._quotes(theirs, at, places)
             for at in range(len(theirs) - _BLOCK + 1 if self._blocks else 0)
             if (places := self._blocks.get(theirs[at : at + _BLOCK]))
         )
+
+    def _has_word(self, plain: str) -> bool:
+        """Say whether one of the very short texts is among the words of a text."""
+        last = deque[str](maxlen=_SHORT)  # the last word first
+        for word in _WORD.finditer(plain):
+            last.appendleft(word[0])
+            for letters, parted in _ending(last):
+                if any(parted | mine == mine for mine in self._words.get(letters, ())):
+                    return True
+        return False
+
+    def _has_short(self, theirs: str) -> bool:
+        """Say whether a short text is in another; or may be, where too many must be compared."""
+        left = _FREE + _COMPARED * len(theirs)
+        for at in range(len(theirs) - _SHORT + 1):
+            for size in self._sizes.get(theirs[at : at + _SHORT], ()):
+                left -= 1
+                if left < 0 or theirs[at : at + size] in self._short:
+                    return True
+        return False
 
     def _quotes(self, theirs: str, at: int, places: list[int]) -> bool:
         """Say whether a run around a block is one of these texts, or may be where too many are."""
@@ -128,6 +154,20 @@ class Quoted:
                 break
             after += 1
         return before + after
+
+
+def _ending(words: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Yield the letters of the last word, of the last two, and so on, as long as they are few.
+
+    Beside them stands where they are parted: bit n for n letters before the end.
+    """
+    letters, parted = "", 0
+    for word in words:
+        parted |= 1 << len(letters)
+        letters = word + letters
+        if len(letters) >= _SHORT:
+            return
+        yield letters, parted
 
 
 def _around(letters: str, block: int) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """What counts as a quote of a text that is to be erased."""
 
 import json
+import re
 import time
 from unicodedata import normalize
 
@@ -117,6 +118,7 @@ def test_where_too_many_runs_repeat_a_block_may_be_a_quote(monkeypatch):
 def test_a_short_text_is_quoted_whole():
     assert Quoted("Ann Lee, Basel").in_text("says Ann Lee (Basel)")
     assert not Quoted("Ann Lee, Basel").in_text("says Ann Lee")
+    assert Quoted("Jane Rowe").in_text("says Jane-Rowe"), "the last eight letters"
 
 
 def test_a_very_short_text_is_quoted_as_a_word():
@@ -124,6 +126,43 @@ def test_a_very_short_text_is_quoted_as_a_word():
     assert not Quoted("Ann").in_text("an annex")
     assert not Quoted("…").in_text("…"), "without a letter there is nothing to look for"
     assert Quoted("a+b").in_text("the sum A+B is")
+
+
+@pytest.mark.parametrize("parted", ["a b", "a-b", "a\n b"])
+def test_words_of_a_very_short_text_may_be_written_as_one_but_not_parted_further(parted):
+    for found in ("ab", "a b", "a  b", "x a_b, c"):
+        assert Quoted(parted).in_text(found)
+    for other in ("xa b", "a bc", "a c b", "abb", "a", "b"):
+        assert not Quoted(parted).in_text(other)
+    assert not Quoted("ab").in_text("a b")
+    assert Quoted("a bc", "ab c").in_text("abc")
+    assert not Quoted("a bc", "ab c").in_text("a b c")
+
+
+_SIGNS = st.text("ab -", max_size=12)
+
+
+@given(st.lists(_SIGNS, max_size=4), _SIGNS, _SIGNS)
+def test_short_texts_are_found_as_a_search_for_each_finds_them(mine, one, other):
+    """Of 2,000 short texts each was looked for in all of a text by itself."""
+    text = one + "".join(mine[:1]) + other
+    assert Quoted(*mine).in_text(text) == any(_found_alone(row, text) for row in mine)
+
+
+def _found_alone(mine, text):
+    words = re.findall("[ab]+", mine)
+    if len("".join(words)) >= 8:
+        return "".join(words) in re.sub("[^ab]", "", text)
+    return bool(words) and re.search(rf"(?<![ab]){'[ -]*'.join(words)}(?![ab])", text) is not None
+
+
+def test_what_would_be_compared_too_often_counts_as_found(monkeypatch):
+    mine = [f"{'a' * size}b" for size in range(7, RUN)]  # all begin alike, and none is in these
+    short, long = Quoted(*mine, "a" * 7 + "c"), "a" * 1000
+    assert not short.in_text(long)
+    monkeypatch.setattr(quoting, "_FREE", 0)
+    assert short.in_text(long)
+    assert not Quoted(*mine[:3]).in_text(long)
 
 
 def test_repeated_letters_take_no_quadratic_time():
