@@ -231,9 +231,14 @@ class DebateState:
         return [row for row in self.turns[begin:] if row.data["round"] == number]
 
     @property
+    def tools_out(self) -> int:
+        """How many tools were called and have not come back."""
+        return sum(row.tools_out for row in self.steps.values())
+
+    @property
     def entries(self) -> int:
         """How many entries there are, with those that the tools in flight will end in."""
-        return self.seq + sum(row.tools_out for row in self.steps.values())
+        return self.seq + self.tools_out
 
     def is_out(self, seat: str) -> bool:
         """Whether a seat is not asked any more: its server refuses it, or cannot be reached."""

@@ -16,7 +16,7 @@ from copy import deepcopy
 from hashlib import sha256
 from typing import Any
 
-from hansard.record.bundle import MAX_EXPORT
+from hansard.record.bundle import MAX_EXPORT, MAX_FILES
 from hansard.record.policy import Approved
 from hansard.rules import spending, steps
 from hansard.rules.calls import Call, Calls
@@ -32,6 +32,7 @@ from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.flights import Flight, Flights
 from hansard.runtime.models.base import (
+    MAX_TOOL_CALLS,
     Completion,
     Model,
     ModelError,
@@ -54,6 +55,11 @@ ENGINE = f"hansard/{__version__}"
 # flight have come: what is left of an export is for other files, and for the names of texts.
 MOST_RECORDED = MAX_EXPORT - (1 << 25)
 MOST_IN_ALL = MAX_EXPORT - (1 << 24)
+# Texts of a record that every reply in flight may still add to, and beyond which nobody is asked:
+# each is a file of an export, beside those of templates and of what is recorded after the close.
+MOST_TEXTS = MAX_FILES - 5000
+_OF_CALL = 20  # texts that come of a call: what a server writes that fits no line, what a turn says
+_OF_TOOL = 3  # of each tool that it may ask for: name, arguments, result
 FULL = "The record is nearly as large as an export may be."
 
 
@@ -188,7 +194,8 @@ class Engine:
 
     async def _ask(self, due: Ask) -> None:
         """Make the calls that may be made now, and wait until one ends or another may be made."""
-        if self._journal.size > MOST_RECORDED or self._room.was_full:
+        is_full = self._journal.size > MOST_RECORDED or len(self._texts) > MOST_TEXTS
+        if is_full or self._room.was_full:
             self._recording.stop = self._recording.stop or Stop(FULL)
         wanted = [] if self._recording.stop else due.steps
         if wanted and (refused := self._refusal(wanted[0])):
@@ -287,6 +294,9 @@ class Engine:
     def _has_room(self) -> bool:
         """Say whether an export has room for one more reply beside all those in flight, if any."""
         open_ = len(self.state.calls)
+        of_call = _OF_CALL + (_OF_TOOL * MAX_TOOL_CALLS if self._tools else 0)
+        if len(self._texts) + self.state.tools_out + open_ * of_call > MOST_TEXTS:
+            return False
         return not open_ or self._journal.size + (open_ + 1) * MAX_REPLY <= MOST_IN_ALL
 
     def _request(self, step: Step, call: Call) -> Request:
@@ -452,11 +462,11 @@ class Engine:
 
     def _close_lost_tools(self) -> None:
         """Say of tools that another process was using that nothing came back."""
-        rows, own = self.state.steps.values(), self._using.data
-        if sum(row.tools_out for row in rows) == len(own):
+        own = self._using.data
+        if self.state.tools_out == len(own):
             return
         used = {(row["call"], row["number"]) for row in own}
-        for pending in rows:
+        for pending in self.state.steps.values():
             for called in pending.open_tools:
                 if (called["call"], called["number"]) not in used:
                     self._returned(called, "the process that used the tool died", ok=False)

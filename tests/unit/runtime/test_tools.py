@@ -10,6 +10,7 @@ import warnings
 from contextlib import nullcontext
 from functools import partial
 from hashlib import sha256
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -485,6 +486,26 @@ def test_tools_of_many_seats_give_no_more_than_a_record_has_room_for(table, monk
     given = [ok for _, ok in results(table)]
     assert (len(given), sum(given)) == (20, 2)
     assert [text for text, ok in results(table) if not ok] == ["the result is too long"] * 18
+    assert table.text(state.truncated["reason"]) == engine.FULL
+    assert table.verified().findings == []
+
+
+def test_what_models_ask_of_tools_becomes_no_more_texts_than_an_export_has_files(
+    table, monkeypatch
+):
+    """A server had each seat ask for a hundred tools, again and again: nobody could export it."""
+    monkeypatch.setattr(engine, "MOST_TEXTS", most := 1_500)
+    seats, open_, texts = [{"id": f"seat-{number}"} for number in range(9)], [], []
+
+    def observe(event, known):
+        texts.append(len(known))
+        open_.append({"call.started": 1, "call.answered": -1}.get(event["type"], 0))
+
+    model = asking(*[("look", "{}")] * 100, seat=None, times=9)
+    given = {"debaters": seats, "tool_rounds": 9, "use": {"look": lambda: "x"}}
+    state = table.play("consensus", model, observe=observe, **given)
+    assert most < max(texts) <= most + 320
+    assert max(accumulate(open_)) == 5, "where each may add 320 texts"
     assert table.text(state.truncated["reason"]) == engine.FULL
     assert table.verified().findings == []
 
