@@ -55,8 +55,8 @@ ENGINE = f"hansard/{__version__}"
 # flight have come: what is left of an export is for other files, and for the names of texts.
 MOST_RECORDED = MAX_EXPORT - (1 << 25)
 MOST_IN_ALL = MAX_EXPORT - (1 << 24)
-# Texts of a record that every reply in flight may still add to, and beyond which nobody is asked:
-# each is a file of an export, beside those of templates and of what is recorded after the close.
+# Texts that a record may have once all replies in flight have come, and beyond which nobody is
+# asked: each is a file of an export, beside templates and what is recorded after the close.
 MOST_TEXTS = MAX_FILES - 5000
 _OF_CALL = 20  # texts that come of a call: what a server writes that fits no line, what a turn says
 _OF_TOOL = 3  # of each tool that it may ask for: name, arguments, result
