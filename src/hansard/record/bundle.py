@@ -46,6 +46,11 @@ _MADE_BY = 3 << 8 | 20  # Unix, version 2.0
 _MODE = 0o100644 << 16
 
 
+# Bytes that an export adds to those of a text, a template or a policy, at most: two headers, and
+# a line of SHA256SUMS (its hash, two spaces, its name, a line end).
+OF_FILE = _LOCAL.size + _CENTRAL.size + 3 * len(f"templates/{'0' * 64}") + 64 + 3
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """How long a record is and the hash of its last line, kept beside the lines."""
@@ -70,6 +75,13 @@ class Bundle:
     policies: Mapping[str, bytes] = field(default_factory=dict)
     proofs: Mapping[str, bytes] = field(default_factory=dict)
     debate: str | None = None
+
+    @property
+    def size(self) -> int:
+        """How many bytes it takes in an export, at most, beside proofs, signatures and a page."""
+        folders = self.blobs, self.templates, self.policies
+        files = [body for folder in folders for body in folder.values()]
+        return sum(map(len, (*self.lines, *files))) + len(self.lines) + OF_FILE * len(files)
 
 
 class _Entry(NamedTuple):

@@ -31,6 +31,7 @@ from hansard.rules.transcript import CALLABLE, CUSTOM
 from hansard.runtime import outcomes
 from hansard.runtime.clock import Clock
 from hansard.runtime.flights import Flight, Flights
+from hansard.runtime.journal import Journal
 from hansard.runtime.models.base import (
     MAX_TOOL_CALLS,
     Completion,
@@ -51,8 +52,8 @@ from hansard.verify.checks import MAX_REPLY
 from hansard.version import __version__
 
 ENGINE = f"hansard/{__version__}"
-# Bytes of a record after which nobody is asked any more, and that it may have once all replies in
-# flight have come: what is left of an export is for other files, and for the names of texts.
+# Bytes of a record in an export after which nobody is asked any more, and that it may have once all
+# replies in flight have come: the rest is for what is said after the close, and for other files.
 MOST_RECORDED = MAX_EXPORT - (1 << 25)
 MOST_IN_ALL = MAX_EXPORT - (1 << 24)
 # Texts that a record may have once all replies in flight have come, and beyond which nobody is
@@ -60,7 +61,13 @@ MOST_IN_ALL = MAX_EXPORT - (1 << 24)
 MOST_TEXTS = MAX_FILES - 5000
 _OF_CALL = 20  # texts that come of a call: what a server writes that fits no line, what a turn says
 _OF_TOOL = 3  # of each tool that it may ask for: name, arguments, result
+_OF_TEXT = 1 << 10  # bytes that come with each: its name and salt, its part of entries
 FULL = "The record is nearly as large as an export may be."
+
+
+def is_full(journal: Journal) -> bool:
+    """Say whether a record has so much that nobody is asked any more."""
+    return journal.size > MOST_RECORDED or len(journal.texts) > MOST_TEXTS
 
 
 class Engine:
@@ -194,8 +201,7 @@ class Engine:
 
     async def _ask(self, due: Ask) -> None:
         """Make the calls that may be made now, and wait until one ends or another may be made."""
-        is_full = self._journal.size > MOST_RECORDED or len(self._texts) > MOST_TEXTS
-        if is_full or self._room.was_full:
+        if is_full(self._journal) or self._room.was_full:
             self._recording.stop = self._recording.stop or Stop(FULL)
         wanted = [] if self._recording.stop else due.steps
         if wanted and (refused := self._refusal(wanted[0])):
@@ -295,9 +301,11 @@ class Engine:
         """Say whether an export has room for one more reply beside all those in flight, if any."""
         open_ = len(self.state.calls)
         of_call = _OF_CALL + (_OF_TOOL * MAX_TOOL_CALLS if self._tools else 0)
-        if len(self._texts) + self.state.tools_out + open_ * of_call > MOST_TEXTS:
+        texts = self.state.tools_out + open_ * of_call
+        if len(self._texts) + texts > MOST_TEXTS:
             return False
-        return not open_ or self._journal.size + (open_ + 1) * MAX_REPLY <= MOST_IN_ALL
+        coming = (open_ + 1) * MAX_REPLY + (texts + of_call) * _OF_TEXT
+        return not open_ or self._journal.size + coming <= MOST_IN_ALL
 
     def _request(self, step: Step, call: Call) -> Request:
         seat = self.state.seats[step.speaker]

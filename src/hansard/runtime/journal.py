@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 from hansard.errors import DataError, HansardError
 from hansard.record import blob
-from hansard.record.bundle import Head
+from hansard.record.bundle import OF_FILE, Head
 from hansard.record.chain import Chain
 from hansard.rules.events import Event, Fact
 from hansard.rules.fields import Blob
@@ -70,7 +70,7 @@ class Journal:
 
     def __init__(self, store: Store, chain: Chain, clock: Clock) -> None:
         self.texts = Texts()  # of the whole record
-        self.size = 0  # bytes of its entries and texts
+        self.size = 0  # bytes that all of it takes in an export, as `Bundle.size` counts them
         self.on_stored: Callable[[], None] = lambda: None  # everything added is stored by then
         self._store, self._chain, self._clock = store, chain, clock
         self._now = clock.timeline(chain.at)
@@ -94,7 +94,7 @@ class Journal:
         """Keep a text under a salt that it has already."""
         name, file = blob.pack(text, salt)
         self._blobs.append((name, file))
-        self.size += len(file)
+        self.size += len(file) + OF_FILE
         self.texts[name] = text
         return {"sha256": name}
 
@@ -121,7 +121,7 @@ class Journal:
         now = self._now() if at is None else at
         event, line = self._chain.add(fact.type, cast(dict[str, Any], fact.data), now)
         self._lines.append((fact.type, line))
-        self.size += len(line)
+        self.size += len(line) + 1
         return cast(Event, event)
 
     def attach(
@@ -135,6 +135,7 @@ class Journal:
         With a `priority` the debate is put into the queue with it.
         """
         self._templates, self._folder, self._priority = templates, folder, priority
+        self.size += sum(len(file) + OF_FILE for _, file in templates)
 
     def flush(self) -> None:
         """Store what was added and is not stored yet, all or nothing."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
-from hansard.record.bundle import Bundle
+from hansard.record.bundle import MAX_EXPORT, MAX_FILES, Bundle
 from hansard.record.canonical import TEXT
 from hansard.record.keys import Trust
 from hansard.record.line import line_hash
@@ -33,6 +33,9 @@ from hansard.runtime.signed import Said, check_counts, check_takes, checked, sig
 from hansard.store.application import Store
 
 _LONGEST = 64  # characters of a name (FORMAT.md §3)
+# Of an export: its entries, VERIFY.md, SHA256SUMS, the page and its note, two proofs; in bytes what
+# they take beside the record itself and without the page, which an export can do without.
+_FILES_BESIDE, _BESIDE = 7, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +70,17 @@ class Adding:
         self.put(kind, {**said, "signature": by})
 
     def put(self, kind: str, data: Mapping[str, Any], at: str | None = None) -> None:
-        """Store an entry as it stands, with its texts."""
+        """Store an entry as it stands, with its texts, where an export has room for them."""
         self.recording.add(Fact(kind, data), at)
-        self.recording.journal.flush()
+        journal, bundle = self.recording.journal, self.bundle
+        files = len(journal.texts) + len(bundle.templates) + len(bundle.policies)
+        if journal.size > MAX_EXPORT - _BESIDE or files > MAX_FILES - _FILES_BESIDE:
+            raise UsageError(
+                "review.full",
+                f"debate {journal.debate[:8]} would be too large for an export with this: say it "
+                "in fewer words, or name a document that says it",
+            )
+        journal.flush()
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from hansard.rules.formats import AnySpec
 from hansard.rules.replay import approved_in, policy_of
 from hansard.rules.state import DebateState, speaker_of
 from hansard.runtime.clock import CLOCK, Clock
-from hansard.runtime.engine import Engine
+from hansard.runtime.engine import Engine, is_full
 from hansard.runtime.estimate import expectation, rehearsed
 from hansard.runtime.files import Files, stored_files
 from hansard.runtime.inputs import names_texts, read_templates, read_texts
@@ -167,13 +167,23 @@ async def _begin(
     folder: Path | None,
     priority: int | None = None,
 ) -> None:
-    """Record the opening of a debate; with a `priority` it is put into the queue once stored."""
+    """Record the opening of a debate; with a `priority` it is put into the queue once stored.
+
+    Raises UsageError `spec.size` for one that leaves no room for what is to be said.
+    """
     journal, policy = recording.journal, opening.policy
     for fact in opening.facts(journal.blob, expected):
         recording.add(fact)
     files = opening.files if policy is None else {**opening.files, policy.hash: policy.data}
     place = None if folder is None else str(folder.absolute())
     journal.attach(tuple(files.items()), place, priority)
+    if is_full(journal):
+        raise UsageError(
+            "spec.size",
+            "what this spec and its documents say is nearly as large as an export may be, so that "
+            "nobody could be heard; give less, or keep no files beside their text "
+            "(`keep_original: false`)",
+        )
     await recording.tell()
 
 
@@ -394,7 +404,7 @@ def _recording(
     chain = Chain(debate, seq=len(events), prev=end, at=at)
     journal = Journal(store, chain, clock)
     journal.texts.update((name, blob.unpack(file)) for name, file in bundle.blobs.items())
-    journal.size = sum(map(len, (*bundle.lines, *bundle.blobs.values())))
+    journal.size = bundle.size
     recording = Recording(journal, events, observe=observe, progress=progress)
     recording.policy = policy_of(recording.state.opened, bundle.policies)
     return recording

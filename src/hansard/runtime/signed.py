@@ -22,7 +22,7 @@ from hansard.rules.spec_parts import A_NAME, person_name
 from hansard.rules.state import DebateState
 from hansard.vocabulary import fill
 
-MAX_SAID = 10_000  # characters of a text: a thousand entries of them leave room for an export
+MAX_SAID = 10_000  # characters of a text: what is longer is a document
 T = TypeVar("T")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.errors import DataError
-from hansard.record import bundle
+from hansard.record import bundle, manifest
 from hansard.record.bundle import Bundle, of_files, pack, to_files, unpack
 
 TOP = [
@@ -23,6 +23,7 @@ names = st.sampled_from(TOP) | st.builds(
     "{}/{}".format, st.sampled_from(["blobs", "templates", "policies"]), hashes
 )
 files_ = st.dictionaries(names, st.binary(max_size=50))
+FOLDERS = ("blobs/", "templates/", "policies/")
 FILES = {"events.jsonl": b"{}\n", "SHA256SUMS": b"x", f"blobs/{'a' * 64}": b"a"}
 
 
@@ -263,3 +264,13 @@ def test_a_folder_is_bounded_like_a_zip(monkeypatch):
             with pytest.raises(DataError) as caught:
                 bundle.check_folder(files)
         assert caught.value.code == "1.size"
+
+
+@given(files_)
+def test_what_a_record_takes_in_an_export_is_known_before_it_is_packed(files):
+    named = {name: body for name, body in files.items() if name.startswith(FOLDERS)}
+    record = of_files(named | {"events.jsonl": b"{}\n" * 3})
+    held = to_files(record)
+    took = len(pack(held | {"SHA256SUMS": manifest.write(held)}))
+    around = len(pack({"events.jsonl": b"", "SHA256SUMS": manifest.write({"events.jsonl": b""})}))
+    assert record.size - 3 * 4 * (len(held) - 1) <= took - around <= record.size

@@ -12,6 +12,7 @@ import hansard
 import instant
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
+from hansard.record.bundle import to_files
 from hansard.record.line import line_hash
 from hansard.record.note import Signer
 from hansard.runtime import carried, redacting, reviewing
@@ -232,6 +233,23 @@ def test_a_debate_of_which_a_thousand_things_are_said_takes_no_more(ended, store
     with pytest.raises(UsageError) as caught:
         sign(store, debate)
     assert caught.value.code == "review.full"
+
+
+@pytest.mark.parametrize("what", ["MAX_EXPORT", "MAX_FILES"])
+def test_nothing_is_said_that_an_export_has_no_room_for(ended, store, monkeypatch, what):
+    """A review has up to 22 texts, and a thousand may follow: the record fitted no export."""
+    debate = ended[1]
+    file = sign(store, debate)
+    with copied(*ended) as other:
+        take_in(other, debate, file)
+        grown = other.bundle(debate)
+    files = len(to_files(grown)) + 6
+    most = grown.size + reviewing._BESIDE if what == "MAX_EXPORT" else files
+    monkeypatch.setattr(reviewing, what, most - 1)
+    refused(UsageError, "review.full", store, debate, file)
+    monkeypatch.setattr(reviewing, what, most)
+    take_in(store, debate, file)
+    assert store.bundle(debate) == grown
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from hansard.errors import DataError, UsageError
 from hansard.record import blob
+from hansard.record.bundle import Bundle
 from hansard.record.chain import Chain
 from hansard.rules.events import Fact
 from hansard.runtime.clock import Clock
@@ -190,3 +191,14 @@ def test_one_sign_does_not_make_a_text_four_times_as_large(sign):
 
     _, most = traced(fill)
     assert most < 20 * many  # of which the last one, as it came, takes five
+
+
+def test_a_journal_knows_what_its_record_takes_in_an_export(shelf, journal):
+    journal.blob("something ☂")
+    journal.add(RESUMED)
+    journal.attach([("a" * 64, b"a template")], None)
+    journal.blob("some more")
+    journal.flush()
+    (extras,) = shelf.extras
+    lines = [line for _, _, line in shelf.rows]
+    assert journal.size == Bundle(lines, dict(extras.blobs), dict(extras.templates)).size

@@ -106,6 +106,17 @@ def test_a_record_that_is_nearly_full_ends_with_what_stands(monkeypatch, begun):
         assert found.truncated.reason == engine.FULL
 
 
+@pytest.mark.parametrize(("what", "most"), [("MOST_RECORDED", 2_000), ("MOST_TEXTS", 0)])
+def test_a_spec_that_leaves_no_room_for_what_is_said_opens_nothing(monkeypatch, what, most):
+    """It became a record in which nobody is heard, and that no export held."""
+    monkeypatch.setattr(engine, what, most)
+    with open_store("sqlite:///:memory:") as store:
+        with pytest.raises(UsageError) as caught:
+            run_sync(SPEC, models={"seat": seat}, store=store)
+        assert caught.value.code == "spec.size"
+        assert list(store.debates()) == []
+
+
 def test_as_many_calls_are_in_flight_as_an_export_has_room_for_their_replies(monkeypatch):
     """A server answered a hundred seats twice with the longest reply: nobody could export it."""
     monkeypatch.setattr(engine, "MOST_IN_ALL", 5 * MAX_REPLY // 2)
