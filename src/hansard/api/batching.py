@@ -213,7 +213,7 @@ def _kept(
         return found
     opening: Any = store.opening(debate)["data"]
     most = _most(opening["estimate"], opening["limits"]["cost_micro_usd"]) or 0
-    before = found.cost_micro_usd or 0
+    before = found.charged_micro_usd or 0
 
     def go_on(told: Told) -> Awaitable[AnyResult]:
         told(debate)
@@ -371,7 +371,7 @@ async def _end(piece: _Piece, store: Store, budget: Budget) -> BatchRow:
         )
         return BatchRow(row=piece.row, state="unopened", code="batch.budget", error=said)
     row = await _played(piece, store)
-    cost = piece.before if row.state == "unopened" else row.cost_micro_usd
+    cost = piece.before if row.state == "unopened" else row.charged_micro_usd
     if row.state == "open" and row.error is None:  # a worker will run it
         cost = None
     await budget.settle(piece.most, None if cost is None else cost - piece.before)
@@ -420,7 +420,7 @@ def _budget(
     is_open = [debate for debate, state in rows.find(wanted).items() if state == "open"]
     theirs = [_kept(store, None, debate, {}) for debate in is_open if debate not in ours]
     due = sum(piece.most for piece in theirs if isinstance(piece, _Piece))
-    return Budget(limit, (rows.sums(wanted).cost or 0) + due)
+    return Budget(limit, rows.charged(wanted) + due)
 
 
 def _most(expected: Any, ceiling: int | None) -> int | None:

@@ -24,6 +24,11 @@ class BatchRow(Closed):
     decision: str | None = Field(default=None, description="null: nothing was decided")
     confidence: str | None = Field(default=None, description="The moderator's own, where one is")
     cost_micro_usd: int | None = Field(default=None, description="null: nobody knows")
+    charged_micro_usd: int | None = Field(
+        default=None,
+        description="What it counts under a budget: a call that does not say what it used counts "
+        "as what was reserved for it",
+    )
     reviewed: ReviewState | None = Field(
         default=None, description="How its review stands, by the keys that the reader trusts"
     )
@@ -86,6 +91,7 @@ def row_of(name: str | None, result: AnyResult) -> BatchRow:
         decision=found.decision,
         confidence=moderation.confidence if moderation else None,
         cost_micro_usd=found.cost_micro_usd,
+        charged_micro_usd=result.charged.cost_micro_usd,
         reviewed=found.reviewed,
         needs_a_look=found.needs_a_look or found.state == "open",
         code=result.reason if found.state == "failed" else None,

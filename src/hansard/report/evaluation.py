@@ -40,7 +40,9 @@ class Held(Closed):
     right: bool = Field(description="Whether it decided what the expert says")
     calls: int
     tokens: int
-    cost_micro_usd: int | None = Field(description="Null: a price is unknown")
+    cost_micro_usd: int | None = Field(
+        description="As far as models said what they used; null: a price is unknown"
+    )
     elapsed_ms: int | None = Field(description="Null of what was resumed: nobody worked meanwhile")
     scripted: bool = Field(description="Whether any reply came from a script or a record")
 
@@ -74,7 +76,7 @@ class Total(Closed):
     undecided: int = Field(description="Of these decided for no answer that can be a label")
     calls: int
     tokens: int
-    cost_micro_usd: int | None = Field(description="Null: a price is unknown")
+    cost_micro_usd: int | None = Field(description="As of one question")
     cost_per_right_micro_usd: int | None = Field(description="Null also where nothing was right")
 
 

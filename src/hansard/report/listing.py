@@ -23,7 +23,7 @@ from hansard.report.safe import one_line
 from hansard.rules.review import SETTLED, ReviewState
 from hansard.rules.spending import milliseconds
 from hansard.rules.terms import DecisionRule
-from hansard.store.rows import BAD, SORTS, Row
+from hansard.store.rows import BAD, CHARGED, SORTS, Row
 
 _LONGEST_NAME = 256  # characters by which a model is found: as long as a model's id
 _MOST_HELD = 1 << 26  # bytes of memory, of the texts of a list
@@ -259,7 +259,7 @@ def row(result: DebateResult | GateRecord) -> Row:
         closed_at=result.closed_at,
         deadline=_deadline(result),
         scripted=result.scripted,
-        figures=metrics.figures(result),
+        figures=metrics.figures(result) | _charged(result),
         cost=result.totals.cost_micro_usd,
         calls=result.totals.calls,
         tokens=result.totals.tokens_in + result.totals.tokens_out,
@@ -279,6 +279,11 @@ def row(result: DebateResult | GateRecord) -> Row:
             None if result.output is None else json.dumps(result.output, ensure_ascii=False),
         ),
     )
+
+
+def _charged(result: DebateResult) -> dict[str, int]:
+    charged, cost = result.charged.cost_micro_usd, result.totals.cost_micro_usd
+    return {} if charged is None or charged == cost else {CHARGED: charged}
 
 
 def _gate(answer: GateAnswer | None) -> dict[str, Any]:

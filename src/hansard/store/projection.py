@@ -24,9 +24,9 @@ from uuid import UUID
 
 from hansard.store.database import Cursor, Select, Tables
 from hansard.store.guard import guard, guard_rows, id_of, to_be_rebuilt
-from hansard.store.rows import SORTS, Row
+from hansard.store.rows import CHARGED, SORTS, Row
 
-_VERSION = 3  # of the tables, and of what their rows say
+_VERSION = 4  # of the tables, and of what their rows say
 _UNTIL = "SELECT version, position FROM projected_until"
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _PLACES = "SELECT place FROM projected WHERE debate = ?"
@@ -46,6 +46,9 @@ _REVIEW = """(SELECT CASE WHEN found.state = 'waiting' AND row.deadline < :now T
     WHERE place = row.place AND trust = :trust), row.reviewed) AS state) AS found)"""
 _LOOK = f"(row.look OR coalesce({_REVIEW}, 'approved') NOT IN ('approved', 'not required'))"
 _COSTS = f"sum(row.cost / {_PART}), sum(row.cost - row.cost / {_PART} * {_PART}), max(row.cost)"
+# What counts as its cost under a budget, which is more where a call did not say what it used.
+_CHARGED = f"""coalesce((SELECT value FROM projected_figures
+    WHERE place = row.place AND name = '{CHARGED}'), cost)"""  # noqa: S608
 # A record that does not hold is in every list: nothing that it says can leave it out.
 _BAD = "row.state IN ('altered', 'unreadable')"
 _NAMED = """EXISTS (SELECT 1 FROM projected_names
@@ -328,6 +331,17 @@ class Projection:
         *costs, debates, unpriced, look, bad = row
         return Sums(debates, _added(*costs), unpriced, look, bad)
 
+    def charged(self, wanted: Mapping[str, object]) -> int:
+        """Return what all debates that are wanted count under a budget, in micro-US-dollars."""
+        with guard_rows():
+            (costs,) = self._asked(
+                f"""SELECT {_COSTS} FROM (SELECT {_CHARGED} AS cost FROM projected AS row
+                WHERE {self._where(wanted)}) AS row""",  # noqa: S608
+                wanted,
+            )
+        _require(all(map(_is_whole, costs)))
+        return _added(*costs) or 0
+
     def figures(
         self, wanted: Mapping[str, object]
     ) -> list[tuple[str, str | None, int, float, float]]:
@@ -339,7 +353,7 @@ class Projection:
             rows = self._asked(
                 f"""SELECT name, row.task_type, count(*), sum({_WHOLE}), sum({_WHOLE} * {_WHOLE})
                 FROM projected AS row JOIN projected_figures USING (place)
-                WHERE NOT ({_BAD}) AND ({self._where(wanted)})
+                WHERE NOT ({_BAD}) AND name != '{CHARGED}' AND ({self._where(wanted)})
                 GROUP BY name, row.task_type""",  # noqa: S608
                 wanted,
             )

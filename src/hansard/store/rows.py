@@ -8,6 +8,9 @@ from typing import Literal, get_args
 
 BadState = Literal["altered", "unreadable"]  # of a record of which nothing else is known
 BAD = get_args(BadState)
+CHARGED = (
+    "charged"  # of the figures: what a debate counts under a budget, in millionths of a dollar
+)
 SORTS = ("opened", "cost", "calls", "tokens", "elapsed")  # by which debates are sorted
 
 
@@ -24,8 +27,8 @@ class Row:
     advised, `confidence` is in millionths, `downside` and `threshold` in micro-US-dollars;
     `outcomes` are the labels that were noted, in order, with spaces between. `names` are pairs
     of `label`, `model`, `note` or `exception` and a name, `figures` what the debate counts
-    towards metrics, `words` what can be searched. `head` is the hash of its last entry, `numbers`
-    what it counts in a periodic report, by name, as JSON.
+    towards metrics, and `CHARGED` where that is not its cost, `words` what can be searched. `head`
+    is the hash of its last entry, `numbers` what it counts in a periodic report, by name, as JSON.
     """
 
     debate: str

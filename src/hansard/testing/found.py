@@ -86,7 +86,8 @@ def test_debates_are_found_by_what_their_rows_say(store_url: str) -> None:
                    figures={"agreement": 1_500_000}, task_type="risk",
                    opened_at="2026-11-25T08:00:00.000000Z"),
         "aa": _row(THREE, cost=None, retention="long", held=True, reviewed="waiting",
-                   deadline="2026-11-26T00:00:00.000000Z", figures={"agreement": 500_000},
+                   deadline="2026-11-26T00:00:00.000000Z",
+                   figures={"agreement": 500_000, "charged": 5},
                    closed_at="2026-11-24T09:00:00.000000Z"),
     }  # fmt: skip
     with hansard.open_store(store_url) as store:
@@ -113,6 +114,7 @@ def test_debates_are_found_by_what_their_rows_say(store_url: str) -> None:
         assert found.sums({})._asdict() == {
             "debates": 2, "cost": 7, "unpriced": 1, "look": 1, "bad": 0
         }  # fmt: skip
+        assert [found.charged(of) for of in ({}, {"label": "Ünï"}, {"label": "a:b"})] == [12, 7, 0]
         assert found.labelled("Ün") == [("Ünï", "closed", 1, 7)]
         assert sorted(found.figures({}), key=str) == [
             ("agreement", "risk", 1, 1.5, 2.25),

@@ -847,6 +847,47 @@ def test_earlier_debates_of_the_batch_count(store):
     assert states(again) == {"north": "closed", "south": "unopened"}
 
 
+def silent(_):
+    """A model that does not say what it used."""
+    return Completion("Because.")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_reply_that_does_not_say_what_it_used_counts_as_what_was_reserved(store, jobs):
+    """A server that states no usage was free: under a budget of two dollars, 40 debates ran."""
+    rows = questions("north", "south", "east", "west")
+    limit = dollars(2 * most())
+    found = run(rows, store, template=PRICED, ask=silent, jobs=jobs, budget_usd=limit)
+    assert list(states(found).values()).count("closed") == 2
+    assert [row.cost_micro_usd for row in found.rows if row.debate] == [0, 0]
+    spent = [row.charged_micro_usd for row in found.rows if row.debate]
+    assert most() // 2 < min(spent)
+    more = {"template": PRICED, "budget_over": "month", "name": "two", "ask": silent}
+    less, enough = dollars(sum(spent) + most() - 1), dollars(sum(spent) + most())
+    for budget, state in ((less, "unopened"), (enough, "closed")):
+        again = run(questions("drift"), store, budget_usd=budget, **more)
+        assert states(again) == {"drift": state}
+
+
+def test_what_an_open_debate_may_have_cost_counts_once(store):
+    def leaves(request):
+        if request.speaker.endswith("2"):
+            raise KeyError
+        return silent(request)
+
+    def resumed(name, **more):
+        run(questions("north"), store, template=PRICED, ask=leaves, name=name)
+        rows = questions("north", "south")
+        return run(rows, store, template=PRICED, ask=silent, name=name, jobs=1, **more)
+
+    north, _ = resumed("one").rows
+    assert north.cost_micro_usd < most() // 2 < north.charged_micro_usd
+    exactly = resumed("two", budget_usd=dollars(north.charged_micro_usd + most()))
+    assert states(exactly) == {"north": "closed", "south": "closed"}
+    less = resumed("three", budget_usd=dollars(north.charged_micro_usd + most() - 1))
+    assert states(less) == {"north": "closed", "south": "unopened"}
+
+
 @pytest.mark.parametrize(
     ("over", "state"), [("month", "unopened"), ("label:wind", "unopened"), ("label:sun", "closed")]
 )
