@@ -373,6 +373,32 @@ def test_what_an_mcp_tool_gives_is_quoted(store):
     )
 
 
+def test_what_an_mcp_tool_gives_is_held_against_no_schema_of_the_server(store, monkeypatch):
+    """A pattern of the server's, such as `^(a+)+$`, held up all debates of the process."""
+    seen, server = [], MCPServer("other")
+
+    @server.tool()
+    def load() -> dict[str, str]:
+        raise ValueError("no such day")
+
+    @server.tool()
+    def days() -> dict[str, str]:
+        return {"day": "Friday"}
+
+    async def watch(prompt, tools):
+        assert all(tool.output_schema for tool in tools)
+        seen.append(prompt)
+        wanted = iter(("load", "days"))
+        return next(
+            (ToolCall(name, "{}") for name in wanted if f"[tool {name}," not in prompt), "x"
+        )
+
+    monkeypatch.setattr("mcp.client.session.ClientSession.validate_tool_result", None)
+    play(store, mcp_seat.tool_seat(watch, server))
+    assert "\n[tool load, error]\n| " in seen[2]
+    assert "\n[tool days, result]\n| " in seen[2]
+
+
 def test_a_model_that_only_asks_for_tools_ends_as_a_failed_call(store):
     async def insist(prompt, tools):
         return ToolCall(tools[0].name, '{"of": "x"}')

@@ -32,7 +32,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from mcp.client import Client
-from mcp_types import TextContent, Tool
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, TextContent, Tool
 
 from hansard import Request, ToolCall, Unavailable
 from hansard.rules.prompts import quote
@@ -56,11 +56,21 @@ def tool_seat(think: Think, server: Any) -> Callable[[Request], Awaitable[str]]:
                 reply = await think(prompt, tools)
                 if isinstance(reply, str):
                     return reply
-                found = await client.call_tool(reply.name, json.loads(reply.arguments))
-                prompt += f"\n[tool {reply.name}, result]\n{quote(_text(found.content))}"
+                found = await _used(client, reply)
+                what = "error" if found.is_error else "result"
+                prompt += f"\n[tool {reply.name}, {what}]\n{quote(_text(found.content))}"
         raise Unavailable("the model goes on asking for tools")
 
     return complete
+
+
+async def _used(client: Client, asked: ToolCall) -> CallToolResult:
+    """Use a tool, and take what comes as it is.
+
+    `Client.call_tool` checks it against a schema of the server's, whose patterns may take for ever.
+    """
+    wanted = CallToolRequestParams(name=asked.name, arguments=json.loads(asked.arguments))
+    return await client.session.send_request(CallToolRequest(params=wanted), CallToolResult)
 
 
 def _text(content: Sequence[Any]) -> str:
