@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import http.cookiejar
 import json
 import threading
 import time
@@ -198,6 +199,18 @@ def test_a_server_is_told_what_may_be_unpacked(serve, name):
     ask(asked(max_tokens=90), model=shape.model)
     (headers,) = server.headers
     assert headers["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_no_cookie_of_a_server_is_read_kept_or_sent_back(serve, monkeypatch, name):
+    """A server set thousands with each reply: 220 calls took half a gigabyte, and ever longer."""
+    shape, made = SHAPES[name], []
+    monkeypatch.setattr(http.cookiejar, "Cookie", lambda *row, **_: made.append(row))
+    body = json.dumps(shape.said('{"vote": "yes"}')).encode()
+    server = serve(lambda _: Raw(body=body, headers={"set-cookie": "a=b; path=/"}), shape)
+    ask(asked(max_tokens=90), asked(max_tokens=90), model=shape.model)
+    assert made == []
+    assert [row.get("cookie") for row in server.headers] == [None, None]
 
 
 def without_a_frame(body):

@@ -7,6 +7,7 @@ import re
 import ssl
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache, partial
+from http.cookiejar import CookieJar
 from typing import Any, NoReturn
 
 import httpx2
@@ -31,6 +32,13 @@ class _Recorded(Exception):
     """The exchange has the whole response."""
 
 
+class _NoCookies(CookieJar):
+    """Keeps no cookie: a server could set thousands with each reply, for as long as a run lasts."""
+
+    def extract_cookies(self, response: object, request: object) -> None:
+        """Read none either."""
+
+
 class RecordingClient(httpx2.AsyncClient):
     """Keeps request and response in the running attempt's exchange, and sends one a time.
 
@@ -48,6 +56,7 @@ class RecordingClient(httpx2.AsyncClient):
             # Timeouts are the engine's. Redirects stay off: a prompt goes where the user sent it.
             super().__init__(
                 headers={"accept-encoding": PACKINGS},
+                cookies=_NoCookies(),
                 timeout=None,
                 follow_redirects=False,
                 verify=trusted,
