@@ -124,6 +124,22 @@ def test_what_is_recorded_is_not_asked_again_unless_it_is_another_evaluation(han
     assert json.loads(hansard(*RUN, "--json").out)["reused"] == 0
 
 
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE projected SET state = 'gate'", "UPDATE projected SET question = 'x'",
+     "DELETE FROM projected_names"],
+)  # fmt: skip
+def test_what_was_changed_in_the_rows_of_a_store_asks_nobody_again(hansard, golden, change):
+    write(3)
+    first = json.loads(hansard(*RUN, "--json").out)
+    before = asked()
+    assert hansard("list").code == 0
+    with closing(sqlite3.connect("hansard.db")) as store, store:
+        assert store.execute(change).rowcount
+    again = json.loads(hansard(*RUN, "--json").out)
+    assert (again["reused"], asked(), again["totals"]) == (9, before, first["totals"])
+
+
 def test_what_people_say_of_a_debate_asks_no_rival_again(hansard, golden):
     write(2)
     hansard(*RUN)

@@ -15,6 +15,7 @@ from hansard.api.listing import caught_up, require_text
 from hansard.api.records import of_store
 from hansard.api.specs import BATCH
 from hansard.errors import DataError, UsageError, is_of_all
+from hansard.record.canonical import dump
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -85,13 +86,15 @@ def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
     """Yield row and id of each debate of a batch, in the order they were opened."""
     from hansard.store.rows import BAD
 
-    rows = caught_up(store)
-    for debate in rows.find({"label": BATCH + name}):
+    rows, label = caught_up(store), BATCH + name
+    # The openings are looked through as well: a row that somebody took out would be asked anew.
+    found = [*rows.find({"label": label}), *store.naming(dump(label).decode())]
+    for debate in dict.fromkeys(found):
         labels, kept = _labels(store, debate), rows.labels_of(debate)
         # Altered since its row was made, it would be left out, and its row asked anew, in silence.
         if kept and {*kept} != {*labels} and kept_row(store, None, debate).state in BAD:
             labels = kept
-        if BATCH + name in labels:  # what does not hold is in every list
+        if label in labels:  # what does not hold is in every list
             yield row_named(labels), debate
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hansard.api.batches import alone
 from hansard.api.batching import at_once
@@ -18,6 +18,7 @@ from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, require_approval, wait
 from hansard.api.specs import allowed_in, fields_of, folder_in, stated
 from hansard.errors import DataError, SpecWarning, UsageError, is_of_all, together
+from hansard.record.canonical import dump
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -241,7 +242,7 @@ class _Ways:
     def __post_init__(self) -> None:
         """Let the projection catch up once: what is run from here on is not asked twice."""
         self._rows = caught_up(self.store)
-        self._found: dict[str | None, dict[str | None, list[str]]] = {}
+        self._named: dict[str | None, list[str]] | None = None
         self._evidence: tuple[list[Evidence], list[Evidence]] = ([], [])
 
     def check(self, spec: AnySpec) -> None:
@@ -321,10 +322,9 @@ class _Ways:
         Since then a review or an outcome may have been added to the one that a rival stands beside.
         """
         from hansard.record.line import line_hash
-        from hansard.report.listing import asked
         from hansard.runtime.alike import is_alike
 
-        ours = self._ours(asked(spec.question)).get(spec.name, ())
+        ours = self._ours(spec.name)
         if not ours:
             return None
         opening = replace(self._opening(spec), origin=_ALONE)
@@ -343,25 +343,25 @@ class _Ways:
                 return record
         return None
 
-    def _ours(self, question: str | None) -> dict[str | None, list[str]]:
-        """Return the debates of this evaluation that asked a question, by name, none of them read.
+    def _ours(self, name: str | None) -> list[str]:
+        """Return the debates of this evaluation that have a name, none of whose texts was read.
 
-        A set may put one question to a thousand documents.
+        They are found by their openings, not by rows that somebody may have changed: each that is
+        not found is paid for once more.
         """
-        if question not in self._found:
-            named = dict[str | None, list[str]]()
-            wanted = {"question": question} if question else {"unasked": True}
-            for debate, state in self._rows.find(wanted).items():
+        if self._named is None:
+            self._named = {}
+            for debate in self.store.naming(dump(self.collection).decode()):
                 data = self._opened(debate)
-                if state != "gate" and data.get("collection_id") == self.collection:
-                    named.setdefault(data["name"], []).append(debate)
-            self._found[question] = named
-        return self._found[question]
+                if data.get("collection_id") == self.collection:
+                    self._named.setdefault(data.get("name"), []).append(debate)
+        return self._named.get(name, [])
 
     def _opened(self, debate: str) -> Mapping[str, Any]:
-        """Return how a debate was opened; nothing where that cannot be read."""
+        """Return how a debate was opened; nothing where that cannot be read, or there is none."""
         try:
-            return cast(Mapping[str, Any], self.store.opening(debate)["data"])
+            event = self.store.opening(debate)
+            return event["data"] if event["type"] == "debate.opened" else {}
         except DataError as error:
             if is_of_all(error):  # else it would be asked, and paid for, once more
                 raise
@@ -412,14 +412,9 @@ class _Ways:
 
     def _erased(self, case: Case) -> str | None:
         """Say which debate may be that of a question, and cannot be compared with it any more."""
-        from hansard.report.listing import asked
-
-        kept = [
-            debate
-            for question in (asked(case.spec.question), None)
-            for debate in self._ours(question).get(case.spec.name, ())
-        ]
-        gone = next(filter(self._was_erased_from, kept), None)
+        question = case.spec.question
+        ours = self._ours(case.spec.name)
+        gone = next((row for row in ours if self._was_erased_from(row, question)), None)
         if gone is None or self._lacking(case) is None:
             return None
         return (
@@ -428,12 +423,16 @@ class _Ways:
             "another `id`, by which it is asked anew"
         )
 
-    def _was_erased_from(self, debate: str) -> bool:
-        """Say whether a text went with which a debate was opened."""
+    def _was_erased_from(self, debate: str, question: str) -> bool:
+        """Say whether a text went with which a debate was opened that may have asked a question."""
+        from hansard.record import blob
         from hansard.rules.after import REDACTED
 
         try:
             events: Sequence[Any] = self.store.events(debate)
+            asked = self.store.bundle(debate).blobs.get(events[0]["data"]["question"]["sha256"])
+            if asked is not None and blob.unpack(asked) != question:
+                return False
         except DataError as error:
             if is_of_all(error):
                 raise

@@ -101,12 +101,11 @@ def _sums(
     rows: Projection, begin: datetime, end: datetime, task_type: str | None
 ) -> dict[tuple[str, str | None], Sum]:
     """Return the sums of each metric: over all debates, and by type of task."""
-    from hansard.report.metrics import Sum
+    from hansard.report.metrics import METRICS, Sum
 
     found: dict[tuple[str, str | None], Sum] = defaultdict(Sum)
-    for name, task, n, total, squares in rows.figures(
-        {**_wanted(begin, end, task_type), "scripted": False}
-    ):
+    wanted = {**_wanted(begin, end, task_type), "scripted": False}
+    for name, task, n, total, squares in rows.figures(METRICS, wanted):
         for key in {(name, None), (name, task)}:
             found[key] = found[key].plus(n, total, squares)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from hansard.report.periodic import CountedDebate, PeriodicReport
     from hansard.store.application import Store
 
+_MOST_NUMBERS = 10_000  # by name: honest rows have a few dozen, and one for each policy
 _PERIOD = re.compile(r"([0-9]{4})(?:-Q([1-4])|-([0-9]{2})(?:-([0-9]{2}))?)?").fullmatch
 
 
@@ -48,21 +50,28 @@ def periodic_report(
     (1, {}, '2000-01-01T00:00:00.000000Z')
     """
     from hansard.record.keys import Trust
-    from hansard.report.periodic import ModelUse, PeriodicReport, total
+    from hansard.report.periodic import CountedDebate, ModelUse, PeriodicReport
     from hansard.runtime.clock import Clock, spelled
+    from hansard.store.guard import to_be_rebuilt
 
     at = Clock().now()
     begin, end = _bounds(period, since, until, at)
     rows, trust = caught_up(store), trust or Trust()
     times = {"since": spelled(begin), "before": spelled(end)}
     wanted = {**times, "trust": judged(store, rows, trust), "now": at}
-    found = [_counted(row) for row in rows.counted(wanted)]
+    numbers, debates = Counter[str](), list[CountedDebate]()
+    for row in rows.counted(wanted):
+        counted, said = _counted(row)
+        numbers.update(counted)
+        debates.append(said)
+        if len(numbers) > _MOST_NUMBERS:
+            raise to_be_rebuilt()
     return PeriodicReport(
         since=times["since"],
         until=times["before"],
         at=at,
-        numbers=total(numbers for numbers, _ in found),
-        debates=tuple(row for _, row in found),
+        numbers=dict(sorted(numbers.items())),
+        debates=tuple(debates),
         not_counted=tuple(rows.find({"before": ""})),  # what does not hold is always found
         models=tuple(
             ModelUse(model=name, debates=debates, low_confidence=low, escalated=left)
@@ -74,13 +83,17 @@ def periodic_report(
 
 def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
     """Return the numbers of a record, its review among them, and what is said of it."""
+    from hansard.record.periodic import is_countable
     from hansard.report.periodic import CountedDebate
+    from hansard.rules.spec_parts import NAME
     from hansard.store.guard import to_be_rebuilt
     from hansard.verify.recount import of_review
 
     debate, opened_at, state, decision, head, kept, review = row
     try:
-        numbers = _numbers(kept)
+        numbers = json.loads(kept)
+        if not is_countable(numbers, debate, head) or not (decision is None or NAME(decision)):
+            raise to_be_rebuilt()
         if state in ("open", "gate"):
             review = None
         else:
@@ -101,14 +114,6 @@ def _counted(row: tuple[Any, ...]) -> tuple[dict[str, int], CountedDebate]:
     except (ValueError, TypeError, AttributeError, RecursionError):
         raise to_be_rebuilt() from None
     return numbers, said
-
-
-def _numbers(kept: Any) -> dict[str, int]:
-    """Return what a row counts; raises what JSON raises, and ValueError where it counts nothing."""
-    found: dict[str, int] = json.loads(kept)
-    if any(type(number) is not int for number in found.values()):
-        raise ValueError
-    return found
 
 
 def _bounds(

@@ -15,6 +15,7 @@ from hansard.record.keys import TIME
 
 _HEAD = re.compile(rf"hansard-report/v1\nsince ({TIME})\nuntil ({TIME})\nat ({TIME})\n").match
 _LONGEST_HEAD = 200  # bytes, and more than it has
+_HUGE = 10**40  # and no number is as large
 _NUMBER = re.compile(r"number ([a-z0-9_.]{1,128}) ([1-9][0-9]{0,39})\n")
 _DEBATE = re.compile(
     r"debate ([0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}) ([0-9a-f]{64})\n"
@@ -41,6 +42,14 @@ def write(found: Counted) -> bytes:
     lines += [f"number {name} {found.numbers[name]}" for name in sorted(found.numbers)]
     lines += [f"debate {name} {found.heads[name]}" for name in sorted(found.heads)]
     return "".join(f"{line}\n" for line in lines).encode()
+
+
+def is_countable(numbers: Mapping[str, object], debate: str, head: object) -> bool:
+    """Say whether the numbers of a record, and its head, can each be said in a line of the text."""
+    return bool(_DEBATE.fullmatch(f"debate {debate} {head}\n")) and all(
+        type(value) is int and abs(value) < _HUGE and _NUMBER.fullmatch(f"number {name} {value}\n")
+        for name, value in numbers.items()
+    )
 
 
 def times(text: bytes) -> tuple[str, str, str] | None:

@@ -7,8 +7,7 @@ exports of these debates can count again; models and metrics are not among them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -68,7 +67,9 @@ class PeriodicReport(Closed):
     not_counted: tuple[str, ...] = Field(
         description="Debates of the store, of whatever time, whose records do not hold"
     )
-    models: tuple[ModelUse, ...] = Field(description="By name, asked or served")
+    models: tuple[ModelUse, ...] = Field(
+        description="By name, asked or served: the 1,000 of most debates"
+    )
     metrics: Metrics = Field(description="Beside as long a time before")
 
     def text(self) -> bytes:
@@ -97,14 +98,6 @@ class PeriodicReport(Closed):
             _about(),
         )
         return "\n\n".join(block for part in parts for block in part) + "\n"
-
-
-def total(parts: Iterable[dict[str, int]]) -> dict[str, int]:
-    """Return the sums of the numbers of many records, in order of their names."""
-    found = Counter[str]()
-    for part in parts:
-        found.update(part)
-    return dict(sorted(found.items()))
 
 
 def _head(found: PeriodicReport) -> Iterator[str]:

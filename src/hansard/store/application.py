@@ -242,13 +242,13 @@ class Store:
             return []
         return [id_of(row[0]) for each in (_DEBATES, _BEHEADED) for row in self._select(each)]
 
-    def naming(self, debate: str) -> list[str]:
-        """Return the ids of the other debates whose opening names `debate`, as they were opened.
+    def naming(self, name: str) -> list[str]:
+        """Return the ids of debates whose opening holds `name`, as they were opened.
 
-        What cannot be read is left out.
+        Where that is a debate's id, it is of the others. What cannot be read is left out.
         """
-        rows = self._select(_NAMING, debate.encode())
-        return [found for row in rows if (found := id_or_none(row[0])) not in (None, debate)]
+        rows = self._select(_NAMING, name.encode())
+        return [found for row in rows if (found := id_or_none(row[0])) not in (None, name)]
 
     @property
     def projection(self) -> Projection:

@@ -15,8 +15,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -34,7 +33,11 @@ _COUNTS = "SELECT (SELECT count(*) FROM heads), (SELECT count(*) FROM projected)
 _MISSING = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
     (SELECT 1 FROM projected WHERE projected.debate = heads.debate) ORDER BY debate LIMIT ?"""
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
+_HUGE = 1e40  # more than any sum of figures, or of their squares
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
+_LONGEST = 1 << 16  # characters of the numbers, or the outcomes, of one debate
+_MOST_GROUPS = 100_000  # of rows, by a name
+_MOST_MODELS = 1_000
 _PART = 1_000_000  # of costs, which are added in two parts: a thousand of the largest are too many
 
 _OF_DEBATES = (
@@ -180,9 +183,10 @@ class Projection:
     def missing(self) -> Iterator[list[str]]:
         """Yield debates that have no row, some at a time.
 
-        No entry of them is left, or somebody took their rows out, as by restoring one table: a
-        batch would run them again, and pay for them.
+        No entry of them is left, or somebody took their rows out, as by restoring one table, or
+        moved their entries to where no database has any: a batch would run them again, and pay.
         """
+        moved = f"SELECT DISTINCT originator_id FROM stored_events WHERE {self._tables.place} <= 0"  # noqa: S608
         with guard_rows():
             ((debates, rows),) = self._tables.select(_COUNTS)
             after = UUID(int=0).hex if debates > rows else None  # to look for each takes long
@@ -192,6 +196,8 @@ class Projection:
                 _require(last > after)  # pages may lead back to one another
                 after = last
                 yield named
+            named = [id_of(row[0]) for row in self._tables.select(moved)]
+            yield [debate for debate in named if not self._tables.select(_PLACES, debate)]
 
     def add(self, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that are `missing`: those without a place before all others.
@@ -230,13 +236,14 @@ class Projection:
         """Let every row be made anew; until then it stands, so that no list lacks it meanwhile.
 
         What finds words is made anew at once: it may be damaged. So is a table that is missing.
-        `behind` reads from place 1 on, the first that a database gives. If somebody moved entries
-        before it, the row that they wrote would stay: so it is deleted, and `missing` has it made.
+        `behind` reads from place 1 on, the first that a database gives, and writes the row of a
+        debate where its entries begin. A row that stands anywhere else is deleted: somebody moved
+        entries, and nothing would write it anew.
         """
         tables = self._tables
         first = (
-            f"SELECT {tables.place} FROM stored_events "  # noqa: S608
-            f"WHERE originator_version = 1 AND {tables.place} > 0"
+            f"SELECT min({tables.place}) FROM stored_events GROUP BY originator_id "  # noqa: S608
+            f"HAVING min({tables.place}) > 0"
         )
         with guard(), tables.transaction() as c:
             tables.make_rows(c)
@@ -310,10 +317,11 @@ class Projection:
                 FROM projected_names LEFT JOIN projected AS row USING (place)
                 WHERE kind = 'label' AND substr(name, 1, :length) = :beginning
                 AND (row.state IS NULL OR NOT ({_BAD}))
-                GROUP BY name, row.state ORDER BY name, row.state""",  # noqa: S608
+                GROUP BY name, row.state ORDER BY name, row.state LIMIT {_MOST_GROUPS + 1}""",  # noqa: S608
                 length=len(beginning),
                 beginning=beginning,
             )
+        _require(len(rows) <= _MOST_GROUPS)
         _require(all(_is_whole(value) for row in rows for value in row[2:]))
         return [(str(name), str(state), n, _added(*costs)) for name, state, n, *costs in rows]
 
@@ -343,23 +351,25 @@ class Projection:
         return _added(*costs) or 0
 
     def figures(
-        self, wanted: Mapping[str, object]
+        self, names: Iterable[str], wanted: Mapping[str, object]
     ) -> list[tuple[str, str | None, int, float, float]]:
-        """Return, for each metric and type of task, how many debates have it, and its sums.
+        """Return, for each of these metrics and type of task, how many debates have it, and sums.
 
         In whole units: the sum of the figures, and of their squares.
         """
+        metrics = ", ".join(f"'{name}'" for name in names)
         with guard_rows():
             rows = self._asked(
                 f"""SELECT name, row.task_type, count(*), sum({_WHOLE}), sum({_WHOLE} * {_WHOLE})
                 FROM projected AS row JOIN projected_figures USING (place)
-                WHERE NOT ({_BAD}) AND name != '{CHARGED}' AND ({self._where(wanted)})
-                GROUP BY name, row.task_type""",  # noqa: S608
+                WHERE name IN ({metrics}) AND NOT ({_BAD}) AND ({self._where(wanted)})
+                GROUP BY name, row.task_type LIMIT {_MOST_GROUPS + 1}""",  # noqa: S608
                 wanted,
             )
+        _require(len(rows) <= _MOST_GROUPS)
         for name, task, n, *sums in rows:
             _require(type(name) is str and type(task) in _TEXT_OR_NONE and type(n) is int)
-            _require(all(type(found) is float and math.isfinite(found) for found in sums))
+            _require(all(type(found) is float and abs(found) < _HUGE for found in sums))
         return [tuple(row) for row in rows]
 
     def _asked(self, statement: str, wanted: Mapping[str, object]) -> Sequence[Sequence[Any]]:
@@ -380,15 +390,17 @@ class Projection:
         """
         with guard_rows():
             rows = self._asked(
-                f"""SELECT debate, opened_at, state, decision, head, numbers, {_REVIEW}
+                f"""SELECT debate, opened_at, state, decision, head,
+                substr(numbers, 1, {_LONGEST + 1}), {_REVIEW}
                 FROM projected AS row JOIN projected_counts USING (place)
                 WHERE NOT ({_BAD}) AND ({self._where(wanted)}) ORDER BY row.place""",  # noqa: S608
                 wanted,
             )
+        _require(all(type(row[5]) is str and len(row[5]) <= _LONGEST for row in rows))
         return [(id_of(row[0]), *row[1:]) for row in rows]
 
     def models(self, wanted: Mapping[str, object]) -> list[tuple[str, int, int, int]]:
-        """Return each model that was asked or served, and in how many debates that are wanted.
+        """Return the models that most debates asked or served that are wanted, and how many.
 
         And in how many of these the confidence was low, and how many were escalated.
         """
@@ -398,10 +410,11 @@ class Projection:
                 f"""SELECT name, count(*), count(*) FILTER (WHERE {low}),
                 count(*) FILTER (WHERE {left}) FROM projected AS row
                 JOIN projected_names USING (place) WHERE kind = 'model' AND state != 'open'
-                AND NOT ({_BAD}) AND ({self._where(wanted)}) GROUP BY name ORDER BY name""",  # noqa: S608
+                AND NOT ({_BAD}) AND ({self._where(wanted)}) GROUP BY name
+                ORDER BY count(*) DESC, name LIMIT {_MOST_MODELS}""",  # noqa: S608
                 wanted,
             )
-        return [(str(name), n, lows, lefts) for name, n, lows, lefts in rows]
+        return sorted((str(name), n, lows, lefts) for name, n, lows, lefts in rows)
 
     def gated(self, wanted: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """Return what is known of each gate's answer, and what was noted of its outcome.
@@ -412,12 +425,14 @@ class Projection:
         with guard_rows():
             rows = self._asked(
                 f"""SELECT row.state != 'gate', row.format, row.confidence, row.downside,
-                row.threshold, row.cost, row.outcomes FROM projected AS row
+                row.threshold, row.cost, substr(row.outcomes, 1, {_LONGEST + 1})
+                FROM projected AS row
                 WHERE row.advised IS NOT NULL AND row.scripted IS NOT TRUE AND NOT ({_BAD})
                 AND row.state != 'open' AND ({self._where(wanted)}) ORDER BY row.place""",  # noqa: S608
                 wanted,
             )
         _require(all(_is_whole(value) for row in rows for value in row[2:6]))
+        _require(all(len(str(row[6])) <= _LONGEST for row in rows))
         return [(bool(row[0]), *row[1:6], str(row[6])) for row in rows]
 
     def policies(self) -> list[tuple[str, str, str]]:

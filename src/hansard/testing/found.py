@@ -116,7 +116,7 @@ def test_debates_are_found_by_what_their_rows_say(store_url: str) -> None:
         }  # fmt: skip
         assert [found.charged(of) for of in ({}, {"label": "Ünï"}, {"label": "a:b"})] == [12, 7, 0]
         assert found.labelled("Ün") == [("Ünï", "closed", 1, 7)]
-        assert sorted(found.figures({}), key=str) == [
+        assert sorted(found.figures(["agreement"], {}), key=str) == [
             ("agreement", "risk", 1, 1.5, 2.25),
             ("agreement", None, 1, 0.5, 0.25),
         ]

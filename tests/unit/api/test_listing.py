@@ -7,7 +7,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -404,6 +404,41 @@ def test_a_row_in_another_place_is_replaced(store, debates, tmp_path):
     change(tmp_path, "UPDATE projected SET place = place + 1000")
     change(tmp_path, "UPDATE projected_until SET position = 0")
     assert ids(store) == debates
+
+
+MOVED = "UPDATE stored_events SET rowid = {} WHERE originator_id = '{}' AND originator_version = {}"
+
+
+@pytest.mark.parametrize("places", [[(1, 1_000)], [(1, -1), (2, 1), (1, 2)], [(1, -1)]])
+def test_a_row_of_no_debate_is_not_kept_where_an_entry_was_moved(store, tmp_path, places):
+    """It was counted in a report that its reader signed, and all records held."""
+    debate, other = play(store), play(store)
+    moves = [MOVED.format(place, UUID(debate).hex, seq) for seq, place in places]
+    nobody = f"'{uuid4()}', 'closed', " + ", ".join(["0"] * 24)
+    rows = f"INSERT INTO projected SELECT {places[-1][1]}, {nobody}"
+    assert sorted(ids(store)) == sorted([debate, other])
+    change(tmp_path, "DROP TRIGGER lines_stand", "DELETE FROM projected WHERE place = 1", *moves)
+    change(tmp_path, rows)
+    assert hansard.rebuild_projection(store) == 2
+    assert sorted(ids(store)) == sorted([debate, other])
+    assert hansard.verify(store, debate).ok
+
+
+@pytest.mark.parametrize("headless", [False, True])
+def test_a_debate_whose_entries_were_all_moved_is_in_every_list(store, tmp_path, headless):
+    debate, other = play(store), play(store)
+    name = UUID(debate).hex
+    assert ids(store) == [debate, other]
+    change(
+        tmp_path, "DROP TRIGGER lines_stand", "DELETE FROM projected WHERE place = 1",
+        f"UPDATE stored_events SET rowid = -rowid WHERE originator_id = '{name}'",
+    )  # fmt: skip
+    if headless:
+        change(tmp_path, f"DELETE FROM heads WHERE debate = '{name}'")
+    for _ in range(2):
+        assert sorted(ids(store)) == sorted([debate, other])
+        assert hansard.list_debates(store).totals.not_as_recorded == headless
+        assert hansard.rebuild_projection(store) == 2
 
 
 def test_an_id_that_is_spelled_otherwise_takes_no_row_s_place(store, debates, tmp_path):

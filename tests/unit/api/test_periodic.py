@@ -11,11 +11,13 @@ import pytest
 import hansard
 from exporting import run_tool
 from hansard import DataError, UsageError
+from hansard.api import periodic as counting
 from hansard.governance.approval import hashes
 from hansard.record import folder as folders
 from hansard.record import note, periodic
 from hansard.runtime.clock import Clock
 from hansard.runtime.models.base import Completion, ModelError
+from hansard.store import projection
 from hansard.store.tampering import alter_line
 from playing import BASE, script
 from support import argued
@@ -401,9 +403,16 @@ def test_a_store_of_an_earlier_version_counts_as_well(tmp_path):
         '{"x": NaN}',
         pytest.param(10**5 * "[", id="deep"),
         b"\0",
+        '{"x": 0}',
+        '{"x": 1.0}',
+        pytest.param(f'{{"x": {"9" * 41}}}', id="forty-one digits"),
+        pytest.param(f'{{"x": {"9" * 4_300}}}', id="many digits"),
+        '{"x 1\\nI, who signs this, will pay\\nnumber y": 1}',
+        pytest.param('{"x": 1}' + " " * (1 << 16), id="long"),
     ],
 )
 def test_numbers_that_were_changed_are_no_bug(tmp_path, kept):
+    """Nor are they signed: a store may be a stranger's."""
     with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
         play(store, "panel")
         hansard.list_debates(store)
@@ -411,4 +420,82 @@ def test_numbers_that_were_changed_are_no_bug(tmp_path, kept):
             connection.execute("UPDATE projected_counts SET numbers = ?", (kept,))
         with pytest.raises(DataError) as caught:
             hansard.periodic_report(store, since="2000")
+    assert caught.value.code == "store.corrupt"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE projected_counts SET head = 'x' || char(10)",
+        "UPDATE projected SET decision = char(27) || '[2J'",
+        "UPDATE projected SET decision = 'yes' || char(10) || '# Heading'",
+        "UPDATE projected SET reviewed = 'x'",
+    ],
+)
+def test_what_else_a_report_says_of_a_debate_is_refused_where_it_was_changed(tmp_path, change):
+    with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
+        play(store, "panel")
+        hansard.list_debates(store)
+        with closing(sqlite3.connect(tmp_path / "d.db")) as connection, connection:
+            assert connection.execute(change).rowcount == 1
+        with pytest.raises(DataError) as caught:
+            hansard.periodic_report(store, since="2000")
+    assert caught.value.code == "store.corrupt"
+
+
+def test_more_numbers_than_records_count_are_refused(tmp_path, monkeypatch):
+    with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
+        play(store, "panel")
+        names = hansard.periodic_report(store, since="2000").numbers
+        monkeypatch.setattr(counting, "_MOST_NUMBERS", len(names))
+        assert hansard.periodic_report(store, since="2000").numbers == names
+        monkeypatch.setattr(counting, "_MOST_NUMBERS", len(names) - 1)
+        with pytest.raises(DataError) as caught:
+            hansard.periodic_report(store, since="2000")
+    assert caught.value.code == "store.corrupt"
+
+
+def test_a_report_names_the_models_of_most_debates(tmp_path, monkeypatch):
+    """A server may name another model with each of its replies."""
+    monkeypatch.setattr(projection, "_MOST_MODELS", 2)
+    add = """INSERT INTO projected_names SELECT place, 'model', 'm' || value FROM projected,
+        (SELECT 1 AS value UNION SELECT 2) WHERE place >= ?"""
+    with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
+        for _ in range(2):
+            play(store, "panel")
+        hansard.list_debates(store)
+        with closing(sqlite3.connect(tmp_path / "d.db")) as connection, connection:
+            connection.execute(add, (2,))
+        found = hansard.periodic_report(store, since="2000").models
+    assert [(row.model, row.debates) for row in found][-1] == ("python:bot", 2)
+    assert [(row.model, row.debates) for row in found][:1] == [("m1", 1)]
+
+
+def test_more_groups_of_rows_than_a_store_has_are_refused(tmp_path, monkeypatch):
+    with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
+        play(store, "panel")
+        hansard.list_debates(store)
+        names = (
+            "INSERT INTO projected_names VALUES (1, 'label', 'batch:a'), (1, 'label', 'batch:b')"
+        )
+        with closing(sqlite3.connect(tmp_path / "d.db")) as connection, connection:
+            connection.execute(names)
+        assert len(hansard.list_batches(store)) == 2
+        assert hansard.metrics(store)
+        monkeypatch.setattr(projection, "_MOST_GROUPS", 1)
+        for read in (hansard.list_batches, hansard.metrics):
+            with pytest.raises(DataError) as caught:
+                read(store)
+            assert caught.value.code == "store.corrupt"
+
+
+@pytest.mark.parametrize("value", ["1.5e159", "9e307", "-1e300"])
+def test_figures_that_no_debate_has_are_refused(tmp_path, value):
+    with hansard.open_store(f"sqlite:///{tmp_path}/d.db") as store:
+        play(store, "panel")
+        hansard.list_debates(store)
+        with closing(sqlite3.connect(tmp_path / "d.db")) as connection, connection:
+            connection.execute(f"UPDATE projected_figures SET value = {value}")
+        with pytest.raises(DataError) as caught:
+            hansard.metrics(store)
     assert caught.value.code == "store.corrupt"

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hansard.errors import DataError
-from hansard.record.periodic import Counted, parse, write
+from hansard.record.periodic import Counted, is_countable, parse, write
 
 A = "a" * 64
 ONE, TWO = (f"{n}0000000-0000-4000-8000-000000000000" for n in (1, 2))
@@ -66,3 +66,21 @@ def test_what_is_spelled_otherwise_is_refused(what):
     with pytest.raises(DataError) as caught:
         parse(MALFORMED[what].encode())
     assert caught.value.code == "21.malformed"
+
+
+odd = st.one_of(st.integers(), st.booleans(), st.floats(), st.text(max_size=9), st.none())
+names = st.from_regex(r"[a-z. ]{0,5}\n?[0-9]?", fullmatch=True)
+
+
+@given(
+    st.dictionaries(names, st.one_of(st.integers(1, 9), odd), max_size=2),
+    st.sampled_from([ONE, ONE + "\n", "x", ONE.upper().replace("1", "A")]),
+    st.sampled_from([A, A + "\n", A[1:], None, 7]),
+)
+def test_what_is_countable_is_what_is_read_again(found, debate, head):
+    try:
+        parsed = parse(write(Counted(SINCE, UNTIL, AT, found, {debate: head})))
+        again = (parsed.numbers, parsed.heads) == (found, {debate: head})
+    except DataError:
+        again = False
+    assert is_countable(found, debate, head) == again
