@@ -15,7 +15,6 @@ from hansard.api.listing import caught_up, require_text
 from hansard.api.records import of_store
 from hansard.api.specs import BATCH
 from hansard.errors import DataError, UsageError, is_of_all
-from hansard.record.canonical import dump
 
 if TYPE_CHECKING:
     from hansard.record.keys import Trust
@@ -84,6 +83,7 @@ def list_batches(store: Store) -> list[BatchCounts]:
 
 def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
     """Yield row and id of each debate of a batch, in the order they were opened."""
+    from hansard.record.canonical import dump
     from hansard.store.rows import BAD
 
     rows, label = caught_up(store), BATCH + name

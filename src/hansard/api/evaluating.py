@@ -18,7 +18,6 @@ from hansard.api.records import Record, of_store
 from hansard.api.running import IN_MEMORY, opened, require_approval, wait
 from hansard.api.specs import allowed_in, fields_of, folder_in, stated
 from hansard.errors import DataError, SpecWarning, UsageError, is_of_all, together
-from hansard.record.canonical import dump
 
 if TYPE_CHECKING:
     from hansard.api.specs import Spec
@@ -349,6 +348,8 @@ class _Ways:
         They are found by their openings, not by rows that somebody may have changed: each that is
         not found is paid for once more.
         """
+        from hansard.record.canonical import dump
+
         if self._named is None:
             self._named = {}
             for debate in self.store.naming(dump(self.collection).decode()):
