@@ -37,7 +37,7 @@ from hansard.addresses import without_secrets
 from hansard.api import running
 from hansard.cli.main import cli
 from hansard.runtime import pacing, working
-from hansard.runtime.models.base import ModelError
+from hansard.runtime.models.base import Completion, ModelError
 from hansard.runtime.pacing import Server
 from hansard.runtime.sharing import _Places, _Sharing, shared
 from hansard.store import postgres_server, queue
@@ -335,6 +335,7 @@ def test_under_a_budget_a_debate_that_waits_counts_with_the_upper_end(url):
     prices = {"python:ask": {"input": "1.00", "output": "1.00"}}
     spec = PANEL | {"prices": prices, "settings": {"max_tokens": 100}}
     most = hansard.estimate(spec).most.cost_micro_usd
+    told = {"ask": lambda _: Completion("Because.", tokens_in=0, tokens_out=10)}
 
     def states():
         """Of two rows, of which both would fit once it is known what the first has cost."""
@@ -347,7 +348,7 @@ def test_under_a_budget_a_debate_that_waits_counts_with_the_upper_end(url):
         return [row.state for row in batch.rows]
 
     assert states() == states() == ["open", "unopened"]
-    assert [state for _, state, _ in work(url)] == ["closed"]
+    assert [state for _, state, _ in work(url, models=told)] == ["closed"]
     assert states() == ["closed", "open"]
 
 
