@@ -173,6 +173,17 @@ def test_a_debate_whose_question_was_erased_is_not_paid_for_again(hansard, golde
     assert len(asked()) == len(calls) + len(calls) // 3
 
 
+def test_a_line_that_asks_something_else_now_is_asked_whatever_was_erased_before(hansard, golden):
+    write(1)
+    hansard(*RUN)
+    (debate,) = (row.debate for row in records() if row.result().format == "panel")
+    said = ("--reason", "Asked for.", "--basis", "GDPR, Article 17", "--asked-by", "a person")
+    assert hansard("redact", debate, "1.context", *said, "--yes").code == 0
+    Path("golden.jsonl").write_text(Path("golden.jsonl").read_text().replace("Is 0", "Is 2"))
+    again = hansard(*RUN, "--json")
+    assert json.loads(again.out)["reused"] == 0, again.err
+
+
 def test_a_reply_that_was_erased_asks_nobody_again(hansard, golden):
     write(2)
     first = json.loads(hansard(*RUN, "--name", "one", "--json").out)

@@ -82,12 +82,15 @@ def list_batches(store: Store) -> list[BatchCounts]:
 
 
 def debates_of(store: Store, name: str) -> Iterator[tuple[str | None, str]]:
-    """Yield row and id of each debate of a batch, in the order they were opened."""
+    """Yield row and id of each debate of a batch, in the order they were opened.
+
+    At the end come those that only their openings name: somebody changed their rows.
+    """
     from hansard.record.canonical import dump
     from hansard.store.rows import BAD
 
     rows, label = caught_up(store), BATCH + name
-    # The openings are looked through as well: a row that somebody took out would be asked anew.
+    # One that is not found would be asked anew, and paid for.
     found = [*rows.find({"label": label}), *store.naming(dump(label).decode())]
     for debate in dict.fromkeys(found):
         labels, kept = _labels(store, debate), rows.labels_of(debate)

@@ -44,8 +44,6 @@ _END = struct.Struct("<4s4H2LH")
 _DATED = 0x0021  # 1980-01-01
 _MADE_BY = 3 << 8 | 20  # Unix, version 2.0
 _MODE = 0o100644 << 16
-
-
 # Bytes that an export adds to those of a text, a template or a policy, at most: two headers, and
 # a line of SHA256SUMS (its hash, two spaces, its name, a line end).
 OF_FILE = _LOCAL.size + _CENTRAL.size + 3 * len(f"templates/{'0' * 64}") + 64 + 3

@@ -76,7 +76,7 @@ class Total(Closed):
     undecided: int = Field(description="Of these decided for no answer that can be a label")
     calls: int
     tokens: int
-    cost_micro_usd: int | None = Field(description="As of one question")
+    cost_micro_usd: int | None = Field(description="Of all of them; null: a price is unknown")
     cost_per_right_micro_usd: int | None = Field(description="Null also where nothing was right")
 
 

@@ -74,7 +74,8 @@ class Adding:
         self.recording.add(Fact(kind, data), at)
         journal, bundle = self.recording.journal, self.bundle
         files = len(journal.texts) + len(bundle.templates) + len(bundle.policies)
-        if journal.size > MAX_EXPORT - _BESIDE or files > MAX_FILES - _FILES_BESIDE:
+        is_full = journal.size > MAX_EXPORT - _BESIDE or files > MAX_FILES - _FILES_BESIDE
+        if is_full and kind != "hold.lifted":  # else nothing of it could be erased any more
             raise UsageError(
                 "review.full",
                 f"debate {journal.debate[:8]} would be too large for an export with this: say it "

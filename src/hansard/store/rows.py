@@ -8,9 +8,7 @@ from typing import Literal, get_args
 
 BadState = Literal["altered", "unreadable"]  # of a record of which nothing else is known
 BAD = get_args(BadState)
-CHARGED = (
-    "charged"  # of the figures: what a debate counts under a budget, in millionths of a dollar
-)
+CHARGED = "charged"  # of the figures: what it counts under a budget, in micro-US-dollars
 SORTS = ("opened", "cost", "calls", "tokens", "elapsed")  # by which debates are sorted
 
 

@@ -252,6 +252,17 @@ def test_nothing_is_said_that_an_export_has_no_room_for(ended, store, monkeypatc
     assert store.bundle(debate) == grown
 
 
+def test_a_hold_on_a_full_record_can_be_lifted(ended, store, monkeypatch):
+    """Nothing of it could be erased any more."""
+    debate = ended[1]
+    reviewing.hold(debate, store, None)
+    monkeypatch.setattr(reviewing, "MAX_EXPORT", 0)
+    reviewing.hold(debate, store, None, lift=True)
+    with pytest.raises(UsageError) as caught:
+        reviewing.hold(debate, store, None)
+    assert caught.value.code == "review.full"
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -117,9 +117,18 @@ def test_a_spec_that_leaves_no_room_for_what_is_said_opens_nothing(monkeypatch, 
         assert list(store.debates()) == []
 
 
-def test_as_many_calls_are_in_flight_as_an_export_has_room_for_their_replies(monkeypatch):
+@pytest.mark.parametrize(
+    ("room", "calls"),
+    [
+        (5 * MAX_REPLY // 2, 2),
+        (2 * MAX_REPLY + 30_000, 1),  # a call leaves more than its reply: names, entries
+    ],
+)
+def test_as_many_calls_are_in_flight_as_an_export_has_room_for_their_replies(
+    monkeypatch, room, calls
+):
     """A server answered a hundred seats twice with the longest reply: nobody could export it."""
-    monkeypatch.setattr(engine, "MOST_IN_ALL", 5 * MAX_REPLY // 2)
+    monkeypatch.setattr(engine, "MOST_IN_ALL", room)
     seats = [{"id": f"seat-{number}", "model": "python:seat"} for number in range(6)]
     vote = {"stance": "s", "rationale": "r", "vote": "release"}
     with open_store("sqlite:///:memory:") as store:
@@ -128,7 +137,7 @@ def test_as_many_calls_are_in_flight_as_an_export_has_room_for_their_replies(mon
         checked(store, found.debate)
         steps = {"call.started": 1, "call.answered": -1}
         open_ = list(accumulate(steps.get(row["type"], 0) for row in store.events(found.debate)))
-    assert (found.decision, max(open_)) == ("release", 2)
+    assert (found.decision, max(open_)) == ("release", calls)
 
 
 def test_after_a_stop_nobody_is_asked_again():
