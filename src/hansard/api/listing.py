@@ -154,7 +154,7 @@ def rebuild_projection(store: Store) -> int:
             with on_disk():
                 TemporaryFile().close()
         raise
-    return caught_up(store).sums({}).debates
+    return caught_up(store, every=True).sums({}).debates
 
 
 def time_of(name: str, at: str) -> str:
@@ -174,13 +174,16 @@ def require_text(name: str, value: str) -> None:
         raise UsageError("list.text", f"{name} holds U+0000, which no name has: leave it out")
 
 
-def caught_up(store: Store) -> Projection:
-    """Return the projection of a store, with a row of every debate as it stands now."""
+def caught_up(store: Store, *, every: bool = False) -> Projection:
+    """Return the projection of a store, with a row of every debate as it stands now.
+
+    `every`: also where somebody took out as many rows as heads of debates.
+    """
     rows = store.projection
     for behind in rows.behind():  # what a part leaves is behind again
         part = next(_parts(store, behind.debates), [])
         rows.write(behind.first(len(part)), part)
-    for missing in rows.missing():
+    for missing in rows.missing(every=every):
         for part in _parts(store, missing):
             rows.add(part)
     return rows

@@ -142,6 +142,9 @@ class Tables(ABC):
     def search(self, text: str) -> object:
         """Return what `:words` of `searched` is for a search for all words of `text`."""
 
+    def require_sound_rows(self) -> None:  # noqa: B027 - a server sees to that itself
+        """Refuse a file in which entries, or rows, may be found where there are none."""
+
     def make_rows(self, c: Cursor) -> None:  # noqa: B027 - some databases do nothing
         """Make the missing tables of the projection; on a server only their owner can do that."""
 

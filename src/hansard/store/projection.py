@@ -30,8 +30,7 @@ _UNTIL = "SELECT version, position FROM projected_until"
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _PLACES = "SELECT place FROM projected WHERE debate = ?"
 _COUNTS = "SELECT (SELECT count(*) FROM heads), (SELECT count(*) FROM projected)"
-_MISSING = """SELECT debate FROM heads WHERE debate > ? AND NOT EXISTS
-    (SELECT 1 FROM projected WHERE projected.debate = heads.debate) ORDER BY debate LIMIT ?"""
+_HEADS = "SELECT debate FROM heads WHERE debate > ? ORDER BY debate LIMIT ?"
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _HUGE = 1e40  # more than any sum of figures, or of their squares
 _LARGEST = (1 << 53) - 1  # a record may add up to more than SQLite's 2^63 - 1
@@ -180,24 +179,27 @@ class Projection:
                 if last <= behind.until:  # an entry since may have taken a text: read it anew
                     _replace(self._tables, c, behind.debates[row.debate][0], row)
 
-    def missing(self) -> Iterator[list[str]]:
+    def missing(self, *, every: bool = False) -> Iterator[list[str]]:
         """Yield debates that have no row, some at a time.
 
         No entry of them is left, or somebody took their rows out, as by restoring one table, or
         moved their entries to where no database has any: a batch would run them again, and pay.
+        To look for each takes long: unless it is for `every` one, counts tell whether to.
         """
         moved = f"SELECT DISTINCT originator_id FROM stored_events WHERE {self._tables.place} <= 0"  # noqa: S608
         with guard_rows():
             ((debates, rows),) = self._tables.select(_COUNTS)
-            after = UUID(int=0).hex if debates > rows else None  # to look for each takes long
-            while after and (found := self._tables.select(_MISSING, after, _AT_ONCE)):
-                named = [id_of(row[0]) for row in found]
-                last = UUID(named[-1]).hex
+            after = UUID(int=0).hex if every or debates > rows else None
+            while after and (found := self._tables.select(_HEADS, after, _AT_ONCE)):
+                last = UUID(id_of(found[-1][0])).hex
                 _require(last > after)  # pages may lead back to one another
                 after = last
-                yield named
-            named = [id_of(row[0]) for row in self._tables.select(moved)]
-            yield [debate for debate in named if not self._tables.select(_PLACES, debate)]
+                yield self._without_row(found)
+            yield self._without_row(self._tables.select(moved))
+
+    def _without_row(self, found: Sequence[Sequence[Any]]) -> list[str]:
+        with self._tables.snapshot() as select:
+            return [name for (debate,) in found if not select(_PLACES, name := id_of(debate))]
 
     def add(self, rows: Sequence[Row]) -> None:
         """Keep the rows of debates that are `missing`: those without a place before all others.
@@ -238,13 +240,16 @@ class Projection:
         What finds words is made anew at once: it may be damaged. So is a table that is missing.
         `behind` reads from place 1 on, the first that a database gives, and writes the row of a
         debate where its entries begin. A row that stands anywhere else is deleted: somebody moved
-        entries, and nothing would write it anew.
+        entries, and nothing would write it anew. Raises DataError `store.corrupt` where SQLite may
+        find entries, or rows, where there are none.
         """
         tables = self._tables
         first = (
             f"SELECT min({tables.place}) FROM stored_events GROUP BY originator_id "  # noqa: S608
             f"HAVING min({tables.place}) > 0"
         )
+        with guard():
+            tables.require_sound_rows()
         with guard(), tables.transaction() as c:
             tables.make_rows(c)
             for table in _OF_DEBATES:

@@ -3,7 +3,8 @@
 In such a file one page may have two uses, be called free while it is in use, or hold its keys out
 of order. SQLite reads it all; but what it writes for one use destroys the other, and what it puts
 where a key belongs it does not find again. So before the first entry is added it looks through
-the whole file (https://sqlite.org/security.html), in a process of its own (`looking`).
+the whole file (https://sqlite.org/security.html), in a process of its own (`looking`). So it does,
+through a part, before it finds rows by entries to make them anew: an index may lead elsewhere.
 
 That takes about as long as to read the file. So HANSARD_HOME notes how Hansard left a large store:
 by the time at which the system changed its file (`st_ctime`), which nobody can give to another.
@@ -30,13 +31,14 @@ from hansard.store.memory import HEAP
 _error = re.compile(r"error (\d+) (.*)").fullmatch
 _LOOKING = Path(__file__).with_name("looking.py")
 _SMALL = 16 << 20  # bytes that are looked through faster than a process begins
+_What = Literal["pages", "records", "rows"]
 _MOST = 1_000  # stores that are noted, the newest at the end
 _NOTED = "stores"  # the file of HANSARD_HOME
 _SIGNALS = 256  # other exit codes than a program gives itself
 
 
-def require_sound(what: Literal["pages", "records"], path: Path) -> None:
-    """Refuse a file of which SQLite says that its pages, or its records, do not fit together.
+def require_sound(what: _What, path: Path) -> None:
+    """Refuse a file of which SQLite says that its pages, records or rows do not fit together.
 
     Raises OSError, sqlite3.Error, and DataError `store.corrupt`, or `store.failed` where nothing
     could look through it.
@@ -65,7 +67,7 @@ def require_sound(what: Literal["pages", "records"], path: Path) -> None:
         )
     raise DataError(
         "store.corrupt",
-        f"{path} is not written, since something in it would be lost: SQLite looked through it, "
+        f"{path} is not written, since its parts do not fit together: SQLite looked through it, "
         f"and {f'found {said:.200}' if said else 'was ended by it'}; restore it from a copy, or "
         "name another store",
     )
@@ -80,14 +82,15 @@ class Sound:
         self._is_new = not path.exists()
         self._is_sound = self._file is not None and _name(self._file) in _noted()
 
-    def require(self) -> None:
+    def require(self, what: _What = "records") -> None:
         """Look through it, unless it is known; raises what `require_sound` does."""
         if self._is_sound:
             return
         file = self._path.stat()
         if not self._is_new:
-            require_sound("records", self._path)
-        self._file, self._is_sound = file, True
+            require_sound(what, self._path)
+        if what == "records":  # what else there is need not be sound
+            self._file, self._is_sound = file, True
 
     def note(self) -> None:
         """Note how it was left, once it is closed; where that cannot be kept, it is none."""

@@ -272,6 +272,11 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         )
 
     @override
+    def require_sound_rows(self) -> None:
+        if self.sound:
+            self.sound.require("rows")
+
+    @override
     def make_rows(self, c: Cursor) -> None:
         for statement in ROWS:
             c.execute(statement)

@@ -441,6 +441,102 @@ def test_a_debate_whose_entries_were_all_moved_is_in_every_list(store, tmp_path,
         assert hansard.rebuild_projection(store) == 2
 
 
+def lead_elsewhere(tmp_path, table, fill):
+    """Let the index that SQLite made of a table be that of another one with as many columns."""
+    index, other = f"sqlite_autoindex_{table}_1", "sqlite_autoindex_shadow_1"
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection, connection:
+        (made,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (table,))
+        connection.execute(made[0].replace(table, "shadow", 1))
+        connection.executescript(fill)
+    roots = "SELECT name, rootpage FROM sqlite_master WHERE name IN (?, ?)"
+    swap = "UPDATE sqlite_master SET rootpage = ? WHERE name = ?"
+    with closing(sqlite3.connect(tmp_path / "debates.db")) as connection, connection:
+        found = dict(connection.execute(roots, (index, other)).fetchall())
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(swap, (found[other], index))
+        connection.execute(swap, (found[index], other))
+
+
+def refused_as_corrupt(store):
+    store.close()
+    with hansard.open_store(store.url) as again, pytest.raises(DataError) as caught:
+        hansard.rebuild_projection(again)
+    return caught.value.code == "store.corrupt"
+
+
+def test_an_index_of_entries_that_leads_elsewhere_keeps_no_row(store, tmp_path):
+    """A stranger's file had the row of no debate where its index alone had an entry."""
+    debate = play(store)
+    assert ids(store) == [debate]
+    fill = """INSERT INTO shadow (rowid, originator_id, originator_version, topic, state)
+        SELECT rowid, originator_id, originator_version, '', '' FROM stored_events
+        UNION ALL SELECT 5000, '00', 1, '', ''"""
+    lead_elsewhere(tmp_path, "stored_events", fill)
+    nobody = f"'{uuid4()}', 'closed', " + ", ".join(["0"] * 24)
+    change(tmp_path, f"INSERT INTO projected SELECT 5000, {nobody}", "DROP TABLE shadow")
+    assert refused_as_corrupt(store)
+
+
+def test_an_index_of_rows_that_leads_elsewhere_hides_no_debate(store, tmp_path):
+    debate, other = play(store), play(store)
+    name = UUID(debate).hex
+    assert ids(store) == [debate, other]
+    fill = "INSERT INTO shadow SELECT * FROM projected; DELETE FROM projected WHERE place = 1"
+    lead_elsewhere(tmp_path, "projected", fill)
+    change(
+        tmp_path, "DROP TABLE shadow", "DROP TRIGGER lines_stand",
+        f"UPDATE stored_events SET rowid = -rowid WHERE originator_id = '{name}'",
+        f"DELETE FROM heads WHERE debate = '{name}'",
+    )  # fmt: skip
+    assert refused_as_corrupt(store)
+
+
+def test_rows_out_of_order_are_not_made_anew_beside_what_stands(store, tmp_path):
+    """SQLite finds no row by its place that stands after others with higher ones."""
+    for _ in range(3):
+        play(store)
+    assert len(ids(store)) == 3
+    store.close()
+    path = tmp_path / "debates.db"
+    change(tmp_path, "VACUUM")
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name = 'projected_counts'"
+        ).fetchone()
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+    data = bytearray(path.read_bytes())
+    cells = (root - 1) * size + 8  # of a leaf, where each row begins, by its place
+    data[cells : cells + 6] = data[cells + 4 : cells + 6] + data[cells : cells + 4]
+    path.write_bytes(data)
+    assert refused_as_corrupt(store)
+
+
+def test_a_debate_without_entries_is_found_beside_one_without_a_head(store, tmp_path):
+    """There are as many heads as rows then."""
+    gone, other, headless = play(store), play(store), play(store)
+    assert ids(store) == [gone, other, headless]
+    change(
+        tmp_path, "DROP TRIGGER lines_stay",
+        f"DELETE FROM stored_events WHERE originator_id = '{UUID(gone).hex}'",
+        f"DELETE FROM projected WHERE debate = '{gone}'",
+        f"DELETE FROM heads WHERE debate = '{UUID(headless).hex}'",
+    )  # fmt: skip
+    store.close()
+    with hansard.open_store(store.url) as again:
+        assert hansard.rebuild_projection(again) == 3
+        assert sorted(ids(again)) == sorted([gone, other, headless])
+
+
+def test_only_the_rows_that_are_missing_are_made(store, debates, tmp_path, monkeypatch):
+    assert ids(store) == debates
+    gone = debates[0]
+    change(tmp_path, f"DELETE FROM projected WHERE debate = '{gone}'")
+    read, row = [], listing._row
+    monkeypatch.setattr(listing, "_row", lambda *given: read.append(given[1]) or row(*given))
+    assert ids(store) == debates
+    assert read == [gone]
+
+
 def test_an_id_that_is_spelled_otherwise_takes_no_row_s_place(store, debates, tmp_path):
     """Else a row that somebody wrote would stand where that of the debate is made anew."""
     assert ids(store) == debates
