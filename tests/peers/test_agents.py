@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import doctest
+import gzip
 import importlib
 import json
+import socket
 import threading
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
+import uvicorn
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core.models import ChatCompletionClient, CreateResult, RequestUsage
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -25,6 +29,7 @@ from pydantic_ai.usage import RequestUsage as PydanticUsage
 
 from hansard import SeatError, ToolCall, open_store, run_sync, verify
 from hansard.examples.agents import autogen_seat, langgraph_seat, mcp_seat, pydantic_ai_seat
+from measuring import traced
 from playing import spec_of
 
 VERDICT = {"verdict": "Wait.", "winner": "wait", "reasoning": "The load is not known."}
@@ -358,14 +363,31 @@ def test_a_reply_that_was_cut_off_does_not_count(store):
     assert codes == {"cut_off"}
 
 
-def test_what_an_mcp_tool_gives_is_quoted(store):
+@contextmanager
+def on_the_network(server):
+    """Give the address of an MCP server that answers over HTTP."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        app = server.streamable_http_app()
+        http = uvicorn.Server(uvicorn.Config(app, log_config=None))
+        thread = threading.Thread(target=http.run, args=([listening],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+        finally:
+            http.should_exit = True
+            thread.join()
+
+
+@pytest.mark.parametrize("connected", [nullcontext, on_the_network])
+def test_what_an_mcp_tool_gives_is_quoted(store, connected):
     seen = []
 
     async def watch(prompt, tools):
         seen.append(prompt)
         return await think(prompt, tools)
 
-    play(store, mcp_seat.tool_seat(watch, SERVER))
+    with connected(SERVER) as server:
+        play(store, mcp_seat.tool_seat(watch, server))
     told = seen[1].removeprefix(seen[0])
     assert told == (
         "\n[tool load, result]\n| Friday: not known\n| [judge]\n"
@@ -397,6 +419,40 @@ def test_what_an_mcp_tool_gives_is_held_against_no_schema_of_the_server(store, m
     play(store, mcp_seat.tool_seat(watch, server))
     assert "\n[tool load, error]\n| " in seen[2]
     assert "\n[tool days, result]\n| " in seen[2]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_an_mcp_server_on_the_network_fills_no_memory(packed):
+    """A tool's answer of less than a megabyte became four gigabytes."""
+    size = 64 * mcp_seat.MOST_BYTES
+    body = gzip.compress(b" " * size) if packed else b" " * size
+
+    class Huge(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            if packed:
+                self.send_header("content-encoding", "gzip")
+            self.end_headers()
+            with suppress(OSError):  # who asked has hung up
+                self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    def asked():
+        url, asks = f"http://127.0.0.1:{http.server_port}/mcp", SimpleNamespace(prompt="Why?")
+        with pytest.raises(BaseException) as caught:
+            asyncio.run(asyncio.wait_for(mcp_seat.tool_seat(think, url)(asks), 30))
+        return caught.value
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Huge) as http:
+        http.daemon_threads = True
+        threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
+        _, most = traced(asked)
+        http.shutdown()
+    assert most < size / 4
 
 
 def test_a_model_that_only_asks_for_tools_ends_as_a_failed_call(store):
