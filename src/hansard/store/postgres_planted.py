@@ -15,7 +15,7 @@ import psycopg
 from hansard.errors import DataError
 
 # Owners of the schema, the database or the tables are not looked for: they can change everything
-# in the store anyway.
+# in the store anyway. What they put into its tables is (`postgres_schema`).
 _PLANTED = """WITH known AS (
       SELECT oid FROM pg_roles WHERE rolsuper OR rolname = current_user
       UNION SELECT nspowner FROM pg_namespace WHERE nspname = current_schema()

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from threading import RLock
 from typing import Any, LiteralString, TypeVar, cast
@@ -23,7 +24,7 @@ from typing_extensions import override
 
 from hansard.addresses import hidden, is_clear, without_secrets
 from hansard.errors import DataError, HansardError, UsageError
-from hansard.store import postgres_planted, queue
+from hansard.store import postgres_planted, postgres_schema, queue
 from hansard.store.database import (
     LOCK_SECONDS,
     Cursor,
@@ -148,7 +149,12 @@ class Postgres(Database):
     def _version(self) -> int | None:
         if not self._session.execute(_MADE).fetchall():
             return None
-        return int(self._session.execute(_VERSION).fetchall()[0][0])
+        found = postgres_schema.read(self._session, (_VERSIONS, *chain(*VERSIONS)))
+        postgres_schema.require_ours(found, self.url, (_VERSIONS,))
+        version = int(self._session.execute(_VERSION).fetchall()[0][0])
+        if version <= len(VERSIONS):  # else it is refused, and a later Hansard's
+            postgres_schema.require_ours(found, self.url, chain(*VERSIONS[:version]))
+        return version
 
     def _require_current(self) -> None:
         version = self._version()
