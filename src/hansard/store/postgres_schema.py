@@ -33,8 +33,7 @@ _LINES = """WITH ours AS (
           || CASE WHEN collname IS NULL OR collname = 'default'::name THEN ''::text
             ELSE ' collate '::text || collname::text END
           || CASE WHEN collnamespace <> typnamespace THEN ' of its own'::text ELSE ''::text END
-          || CASE WHEN attgenerated = '' AND attidentity = '' THEN ''::text
-            ELSE ' generated'::text END
+          || CASE WHEN attidentity = '' THEN ''::text ELSE ' generated'::text END
           || coalesce(' default '::text || pg_catalog.left(
             pg_catalog.pg_get_expr(adbin, adrelid), 100), ''::text)
         FROM ours JOIN pg_attribute ON attrelid = ours.oid AND NOT attisdropped
