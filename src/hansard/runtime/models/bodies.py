@@ -13,6 +13,8 @@ from threading import Lock
 
 PACKINGS = "gzip, deflate"  # what a server is told that it may use
 MAX_BODY = 16_000_000  # bytes of a response, counted while they are read: a reply has few of them
+MAX_HEAD = 1 << 15  # bytes of all heads of a response, those of 1xx included
+MAX_LINES = 500  # ends of lines in them: an HTTP client makes hundreds of bytes of each
 SHORT = 1 << 17  # bytes of a response that are always read: each of 13 providers has 100 calls
 ROOM = 64 << 20  # bytes of all longer responses that a process holds at once
 
@@ -21,7 +23,10 @@ _WAYS = {"gzip": (_GZIP,), "x-gzip": (_GZIP,), "deflate": (_ZLIB, _RAW)}
 
 
 class TooLarge(Exception):
-    """A response longer than MAX_BODY, with too many values, or for which there is no room."""
+    """A response too long in its heads or its body, with too many values, or without room for it.
+
+    Heads have MAX_HEAD bytes and MAX_LINES, a body MAX_BODY bytes.
+    """
 
 
 class Room:
@@ -53,7 +58,19 @@ class Held:
     def __init__(self, room: Room = _ROOM) -> None:
         self._room = room
         self._size = 0
+        self._head = 0
+        self._lines = 0
         self._is_over = False
+
+    def count_head(self, piece: bytes) -> None:
+        """Count what may be a piece of heads, or begin a body in the end."""
+        self._head += len(piece)
+        self._lines += piece.count(b"\n")
+
+    def check_heads(self) -> None:
+        """Raise TooLarge where all that was counted is too much for heads, or once it is over."""
+        if self._head > MAX_HEAD or self._lines > MAX_LINES or self._is_over:
+            raise TooLarge
 
     def hold(self, size: int) -> None:
         """Hold a response of `size` bytes at the least; raises TooLarge, also once it is over."""

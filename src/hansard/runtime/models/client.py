@@ -8,13 +8,14 @@ import ssl
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import httpx2
 
 from hansard.errors import UsageError
 from hansard.rules.fields import CallError
 from hansard.runtime.models.bodies import PACKINGS, Held, TooLarge, unpacked
+from hansard.runtime.models.heads import HeadBackend
 from hansard.runtime.models.providers import is_here
 from hansard.runtime.models.wire import EXCHANGE, MAX_VALUES
 from hansard.runtime.notation import is_crowded
@@ -68,6 +69,10 @@ class RecordingClient(httpx2.AsyncClient):
                 "http://HOST:PORT (socks5:// needs the package socksio)",
             ) from None
         self._only = only
+        for transport in (self._transport, *self._mounts.values()):
+            if transport is not None:  # as for what goes through no proxy
+                pool = cast(Any, transport)._pool  # httpx2 takes no backend
+                pool._network_backend = HeadBackend(pool._network_backend)
 
     def _transport_for_url(self, url: httpx2.URL) -> httpx2.AsyncBaseTransport:
         """Send what is for this machine to no proxy that the environment names: it never leaves."""
