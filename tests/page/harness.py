@@ -94,12 +94,17 @@ class Show:
 
     def new(self, record, **options):
         """Write a page; return an empty one of the browser, and where to go."""
+        page, url = self.unheard(record, **options)
+        self._listen(page, url)
+        return page, url
+
+    def unheard(self, record, **options):
+        """The same, without listening to what it says and asks for."""
         data = record if isinstance(record, bytes) else write_page(record)
         file = self._folder / f"page-{next(self._number)}.html"
         file.write_bytes(data)
         page = self._context(options).new_page()
         page.set_default_timeout(1000 * GUARD)
-        self._listen(page, file.as_uri())
         return page, file.as_uri()
 
     def _context(self, options):
@@ -175,17 +180,12 @@ ASKING = [
 
 def heard(show, server):
     """The requests that came in before one came in that the browser is told to make elsewhere."""
-    said, pages = list(show.said), []
 
     def visit(data):
-        page, url = show.new(data)
-        pages.append(page)
-        page.goto(url, wait_until="commit")
+        page, url = show.unheard(data)
+        page.goto(url)  # it stays open: to close a page that still loads may take for ever
 
-    found = heard_before(visit, server)
-    pages[0].close()
-    show.said[:] = said
-    return found
+    return heard_before(visit, server)
 
 
 def heard_before(visit, server):
