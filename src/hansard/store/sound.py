@@ -31,13 +31,12 @@ from hansard.store.memory import HEAP
 _error = re.compile(r"error (\d+) (.*)").fullmatch
 _LOOKING = Path(__file__).with_name("looking.py")
 _SMALL = 16 << 20  # bytes that are looked through faster than a process begins
-_What = Literal["pages", "records", "rows"]
 _MOST = 1_000  # stores that are noted, the newest at the end
 _NOTED = "stores"  # the file of HANSARD_HOME
 _SIGNALS = 256  # other exit codes than a program gives itself
 
 
-def require_sound(what: _What, path: Path) -> None:
+def require_sound(what: Literal["pages", "records", "rows"], path: Path) -> None:
     """Refuse a file of which SQLite says that its pages, records or rows do not fit together.
 
     Raises OSError, sqlite3.Error, and DataError `store.corrupt`, or `store.failed` where nothing
@@ -82,15 +81,19 @@ class Sound:
         self._is_new = not path.exists()
         self._is_sound = self._file is not None and _name(self._file) in _noted()
 
-    def require(self, what: _What = "records") -> None:
+    def require(self) -> None:
         """Look through it, unless it is known; raises what `require_sound` does."""
         if self._is_sound:
             return
         file = self._path.stat()
         if not self._is_new:
-            require_sound(what, self._path)
-        if what == "records":  # what else there is need not be sound
-            self._file, self._is_sound = file, True
+            require_sound("records", self._path)
+        self._file, self._is_sound = file, True
+
+    def require_rows(self) -> None:
+        """Look through its rows, of which nothing else is known, and what they are made of."""
+        if not self._is_new:
+            require_sound("rows", self._path)
 
     def note(self) -> None:
         """Note how it was left, once it is closed; where that cannot be kept, it is none."""

@@ -274,7 +274,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     @override
     def require_sound_rows(self) -> None:
         if self.sound:
-            self.sound.require("rows")
+            self.sound.require_rows()
 
     @override
     def make_rows(self, c: Cursor) -> None:
