@@ -43,7 +43,8 @@ _LINES = """WITH ours AS (
       UNION ALL SELECT indrelid, 'unique '::text || coalesce((
           SELECT pg_catalog.string_agg(attname::text, ', '::text ORDER BY number)
           FROM pg_catalog.unnest(indkey::smallint[]) WITH ORDINALITY AS key (place, number)
-          JOIN pg_attribute ON attrelid = indrelid AND attnum = place), ''::text)
+          JOIN pg_attribute ON attrelid = indrelid AND attnum = place
+          WHERE number <= indnkeyatts), ''::text)
         FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indisunique AND indisvalid
       UNION ALL SELECT indrelid, 'index of an expression'::text
         FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indexprs IS NOT NULL
@@ -61,9 +62,12 @@ _LINES = """WITH ours AS (
         FROM pg_rewrite JOIN ours ON ours.oid = ev_class
       UNION ALL SELECT polrelid, 'policy '::text || polname::text
         FROM pg_policy JOIN ours ON ours.oid = polrelid
+      UNION ALL SELECT ours.oid, 'numbers that do not grow by one'::text
+        FROM pg_sequence JOIN pg_depend ON objid = seqrelid AND deptype IN ('a', 'i')
+        JOIN ours ON ours.oid = refobjid WHERE seqincrement <> 1 OR seqcycle
       UNION ALL SELECT ours.oid, 'rows of another table'::text
         FROM pg_inherits JOIN ours ON ours.oid = inhrelid OR ours.oid = inhparent)
-    SELECT relname::text, line FROM found JOIN ours ON ours.oid = relation LIMIT 10000"""
+    SELECT DISTINCT relname::text, line FROM found JOIN ours ON ours.oid = relation LIMIT 10000"""
 Lines = AbstractSet[tuple[str, str]]
 _TYPES = {"bigserial": "bigint", "timestamptz": "timestamp with time zone"}
 _relation = re.compile(r"CREATE (TABLE|TYPE) (\w+) (?:AS )?\((.*)\)").fullmatch

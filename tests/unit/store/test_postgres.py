@@ -25,6 +25,7 @@ from hansard.store import (
     database,
     postgres,
     postgres_reading,
+    postgres_schema,
     postgres_server,
     postgres_tables,
 )
@@ -762,6 +763,12 @@ OTHER_TABLES = {
     "an index of an expression": ("CREATE INDEX i ON blobs (md5(body))",),
     "an index of a part": ("CREATE INDEX i ON blobs (name) WHERE length(body) > 1",),
     "a key more": ("CREATE UNIQUE INDEX i ON blobs (name)",),
+    "a key of fewer columns": (
+        "CREATE UNIQUE INDEX i ON stored_events (originator_id) INCLUDE (originator_version)",
+    ),
+    "numbers that fall": (
+        "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE 1 RESTART 900",
+    ),
     "a condition": ("ALTER TABLE blobs ADD CHECK (length(body) < 10)",),
     "a reference": (
         "ALTER TABLE blobs ADD FOREIGN KEY (debate) REFERENCES heads ON DELETE CASCADE",
@@ -781,6 +788,18 @@ def test_tables_that_would_do_otherwise_than_they_are_told_are_not_used(url, wha
     servers.sql(url, *OTHER_TABLES[what])
     assert code_of(Store.open, url) == "store.foreign"
     assert code_of(hansard.migrate_store, url) == "store.foreign"
+
+
+def test_no_number_of_lines_that_are_ours_hides_one_that_is_not(url, monkeypatch):
+    monkeypatch.setattr(
+        postgres_schema, "_LINES", postgres_schema._LINES.replace("LIMIT 10000", "LIMIT 150")
+    )
+    Store.open(url).close()
+    servers.sql(
+        url, *(f"CREATE UNIQUE INDEX i{n} ON heads (debate)" for n in range(150)), EAT,
+        "CREATE TRIGGER a BEFORE INSERT ON heads FOR EACH ROW EXECUTE FUNCTION eat()",
+    )  # fmt: skip
+    assert code_of(Store.open, url) == "store.foreign"
 
 
 def test_what_changes_nothing_of_what_is_told_is_no_matter(url):
