@@ -62,9 +62,9 @@ _LINES = """WITH ours AS (
         FROM pg_rewrite JOIN ours ON ours.oid = ev_class
       UNION ALL SELECT polrelid, 'policy '::text || polname::text
         FROM pg_policy JOIN ours ON ours.oid = polrelid
-      UNION ALL SELECT ours.oid, 'numbers that do not grow by one'::text
+      UNION ALL SELECT ours.oid, 'numbers that do not come in order'::text
         FROM pg_sequence JOIN pg_depend ON objid = seqrelid AND deptype IN ('a', 'i')
-        JOIN ours ON ours.oid = refobjid WHERE seqincrement <> 1 OR seqcycle
+        JOIN ours ON ours.oid = refobjid WHERE seqincrement <> 1 OR seqcycle OR seqcache <> 1
       UNION ALL SELECT ours.oid, 'rows of another table'::text
         FROM pg_inherits JOIN ours ON ours.oid = inhrelid OR ours.oid = inhparent)
     SELECT DISTINCT relname::text, line FROM found JOIN ours ON ours.oid = relation LIMIT 10000"""

@@ -769,6 +769,9 @@ OTHER_TABLES = {
     "numbers that fall": (
         "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE 1 RESTART 900",
     ),
+    "numbers that each session puts by": (
+        "ALTER SEQUENCE stored_events_notification_id_seq CACHE 1000",
+    ),
     "a condition": ("ALTER TABLE blobs ADD CHECK (length(body) < 10)",),
     "a reference": (
         "ALTER TABLE blobs ADD FOREIGN KEY (debate) REFERENCES heads ON DELETE CASCADE",
