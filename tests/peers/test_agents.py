@@ -29,6 +29,7 @@ from pydantic_ai.usage import RequestUsage as PydanticUsage
 
 from hansard import SeatError, ToolCall, open_store, run_sync, verify
 from hansard.examples.agents import autogen_seat, langgraph_seat, mcp_seat, pydantic_ai_seat
+from instant import GUARD
 from measuring import traced
 from playing import spec_of
 
@@ -426,6 +427,7 @@ def test_an_mcp_server_on_the_network_fills_no_memory(packed):
     """A tool's answer of less than a megabyte became four gigabytes."""
     size = 64 * mcp_seat.MOST_BYTES
     body = gzip.compress(b" " * size) if packed else b" " * size
+    answered = []
 
     class Huge(BaseHTTPRequestHandler):
         def do_POST(self):
@@ -435,6 +437,7 @@ def test_an_mcp_server_on_the_network_fills_no_memory(packed):
             if packed:
                 self.send_header("content-encoding", "gzip")
             self.end_headers()
+            answered.append(self.path)
             with suppress(OSError):  # who asked has hung up
                 self.wfile.write(body)
 
@@ -443,15 +446,16 @@ def test_an_mcp_server_on_the_network_fills_no_memory(packed):
 
     def asked():
         url, asks = f"http://127.0.0.1:{http.server_port}/mcp", SimpleNamespace(prompt="Why?")
-        with pytest.raises(BaseException) as caught:
-            asyncio.run(asyncio.wait_for(mcp_seat.tool_seat(think, url)(asks), 30))
-        return caught.value
+        with pytest.raises(Exception) as caught:
+            asyncio.run(asyncio.wait_for(mcp_seat.tool_seat(think, url)(asks), GUARD))
+        assert not isinstance(caught.value, TimeoutError)
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Huge) as http:
         http.daemon_threads = True
         threading.Thread(target=http.serve_forever, args=(0.02,), daemon=True).start()
         _, most = traced(asked)
         http.shutdown()
+    assert answered
     assert most < size / 4
 
 

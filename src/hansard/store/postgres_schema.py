@@ -1,9 +1,9 @@
 """Whether the tables of a store are those that Hansard makes: it may be a stranger's.
 
-Whoever restores a dump, or names a database of somebody else, has the triggers, rules, views,
-domains and defaults in it at work under every statement. They could let entries vanish, change what
-is counted, hide how long a value is, or never end. So a store whose tables are any others than
-`postgres_tables` makes is refused. An index more, of columns alone, is no matter.
+A dump that was restored, or somebody else's database, brings its own triggers, rules, views,
+domains and defaults, and every statement runs them. They could drop entries, change what is
+counted, hide how long a value is, or never end. So a store is refused where its tables differ from
+those that `postgres_tables` makes. Further indexes on plain columns do no harm.
 """
 
 from __future__ import annotations

@@ -184,7 +184,8 @@ class Projection:
 
         No entry of them is left, or somebody took their rows out, as by restoring one table, or
         moved their entries to where no database has any: a batch would run them again, and pay.
-        To look for each takes long: unless it is for `every` one, counts tell whether to.
+        To look for each debate takes long. So it is done for `every` one if asked for, else only
+        where there are more heads than rows.
         """
         moved = f"SELECT DISTINCT originator_id FROM stored_events WHERE {self._tables.place} <= 0"  # noqa: S608
         with guard_rows():

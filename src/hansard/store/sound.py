@@ -3,8 +3,8 @@
 In such a file one page may have two uses, be called free while it is in use, or hold its keys out
 of order. SQLite reads it all; but what it writes for one use destroys the other, and what it puts
 where a key belongs it does not find again. So before the first entry is added it looks through
-the whole file (https://sqlite.org/security.html), in a process of its own (`looking`). So it does,
-through a part, before it finds rows by entries to make them anew: an index may lead elsewhere.
+the whole file (https://sqlite.org/security.html), in a process of its own (`looking`). Before
+rows are made anew, it looks through entries and rows in the same way: an index may lead elsewhere.
 
 That takes about as long as to read the file. So HANSARD_HOME notes how Hansard left a large store:
 by the time at which the system changed its file (`st_ctime`), which nobody can give to another.

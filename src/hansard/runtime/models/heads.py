@@ -3,12 +3,12 @@
 A server that a spec names may send a head of any length, or informational ones (1xx) without end,
 and an HTTP client makes objects of each line before anybody can look at them.
 
-- While a running attempt has no status, what is read for it is head: that of its response, those
-  of 1xx before it, and what a proxy says. It is read in pieces of at most PIECE bytes, and counted.
-- Where more has to be read, all that came before was head; so the bound is looked at then
-  (`Held.check_heads`), and a body that comes in one piece with the end of its head is not counted.
-  Heads may thus be longer than their bound by the piece that ends them.
-- Whatever comes once there is a status is body, and read as the client asks for it.
+- Until an attempt has a status, everything that is read for it counts as head: the head of its
+  response, informational heads before it, and what a proxy says. It is read in pieces of at most
+  PIECE bytes.
+- The bound is checked before each further piece (`Held.check_heads`). So a body that comes in one
+  piece with the end of its head does not count, and heads may exceed the bound by that piece.
+- Once there is a status, the rest is body, and is read as the client asks for it.
 """
 
 from __future__ import annotations
