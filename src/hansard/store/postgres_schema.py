@@ -45,7 +45,14 @@ _LINES = """WITH ours AS (
           FROM pg_catalog.unnest(indkey::smallint[]) WITH ORDINALITY AS key (place, number)
           JOIN pg_attribute ON attrelid = indrelid AND attnum = place
           WHERE number <= indnkeyatts), ''::text)
-        FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indisunique AND indisvalid
+        FROM pg_index JOIN ours ON ours.oid = indrelid
+        WHERE indisunique AND indisvalid AND indimmediate
+      UNION ALL SELECT indrelid, 'index of another order'::text
+        FROM pg_index JOIN ours ON ours.oid = indrelid
+        WHERE EXISTS (SELECT FROM pg_opclass WHERE pg_opclass.oid = ANY(indclass::oid[])
+            AND opcnamespace <> 'pg_catalog'::regnamespace)
+          OR EXISTS (SELECT FROM pg_collation WHERE pg_collation.oid = ANY(indcollation::oid[])
+            AND collnamespace <> 'pg_catalog'::regnamespace)
       UNION ALL SELECT indrelid, 'index of an expression'::text
         FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indexprs IS NOT NULL
       UNION ALL SELECT indrelid, 'index where '::text || pg_catalog.left(

@@ -766,6 +766,19 @@ OTHER_TABLES = {
     "a key of fewer columns": (
         "CREATE UNIQUE INDEX i ON stored_events (originator_id) INCLUDE (originator_version)",
     ),
+    "a key that is looked at late": (
+        "ALTER TABLE templates DROP CONSTRAINT templates_pkey",
+        "ALTER TABLE templates ADD PRIMARY KEY (sha256) DEFERRABLE",
+    ),
+    "an index of another order": (
+        "CREATE COLLATION public.same (provider = icu, locale = 'und', deterministic = false)",
+        "CREATE INDEX i ON blobs (name COLLATE public.same)",
+    ),
+    "an index by operators of its own": (
+        "CREATE OPERATOR CLASS lying FOR TYPE bytea USING hash AS "
+        "OPERATOR 1 =, FUNCTION 1 hashvarlena(internal)",
+        "CREATE INDEX i ON blobs USING hash (body lying)",
+    ),
     "numbers that fall": (
         "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE 1 RESTART 900",
     ),
