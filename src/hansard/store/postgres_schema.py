@@ -32,10 +32,11 @@ _LINES = """WITH ours AS (
           || CASE WHEN attnotnull THEN ' not null'::text ELSE ''::text END
           || CASE WHEN collname IS NULL OR collname = 'default'::name THEN ''::text
             ELSE ' collate '::text || collname::text END
+          || CASE WHEN typtype = 'd' THEN ' of a domain'::text ELSE ''::text END
           || CASE WHEN collnamespace <> typnamespace THEN ' of its own'::text ELSE ''::text END
           || CASE WHEN attidentity = '' THEN ''::text ELSE ' generated'::text END
           || coalesce(' default '::text || pg_catalog.left(
-            pg_catalog.pg_get_expr(adbin, adrelid), 100), ''::text)
+            pg_catalog.pg_get_expr(adbin, adrelid), 1000), ''::text)
         FROM ours JOIN pg_attribute ON attrelid = ours.oid AND NOT attisdropped
         JOIN pg_type ON pg_type.oid = atttypid
         LEFT JOIN pg_collation ON pg_collation.oid = attcollation
@@ -56,9 +57,10 @@ _LINES = """WITH ours AS (
       UNION ALL SELECT indrelid, 'index of an expression'::text
         FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indexprs IS NOT NULL
       UNION ALL SELECT indrelid, 'index where '::text || pg_catalog.left(
-          pg_catalog.pg_get_expr(indpred, indrelid), 100)
+          pg_catalog.pg_get_expr(indpred, indrelid), 1000)
         FROM pg_index JOIN ours ON ours.oid = indrelid WHERE indpred IS NOT NULL
-      UNION ALL SELECT conrelid, 'constraint '::text || conname::text
+      UNION ALL SELECT conrelid, 'constraint '::text || pg_catalog.left(
+          pg_catalog.pg_get_constraintdef(pg_constraint.oid, true), 1000)
         FROM pg_constraint JOIN ours ON ours.oid = conrelid WHERE contype IN ('c', 'f', 'x')
       UNION ALL SELECT tgrelid, 'trigger '::text || tgname::text || ' runs '::text
           || CASE WHEN proconfig IS NULL AND tgqual IS NULL
@@ -89,10 +91,15 @@ _trigger = re.compile(
 _function = re.compile(r"CREATE FUNCTION (\w+)\(\).*?\$\$(.*)\$\$", re.DOTALL).fullmatch
 
 
-def read(connection: psycopg.Connection[Any], statements: Iterable[str]) -> Lines:
-    """Return what the server says of the relations that these statements make, as far as there."""
-    names = sorted({name for name, _ in _lines(statements)})
-    return {(row[0], row[1]) for row in connection.execute(_LINES, (names,)).fetchall()}
+def made_by(statements: Iterable[str]) -> set[str]:
+    """Return the names of the relations that these statements make."""
+    return {name for name, _ in _lines(statements)}
+
+
+def read(connection: psycopg.Connection[Any], relations: Iterable[str]) -> Lines:
+    """Return what the server says of these relations, as far as they are there."""
+    rows = connection.execute(_LINES, (sorted(relations),)).fetchall()
+    return {(row[0], row[1]) for row in rows}
 
 
 def require_ours(said: Lines, url: str, statements: Iterable[str]) -> None:
@@ -106,14 +113,22 @@ def require_ours(said: Lines, url: str, statements: Iterable[str]) -> None:
     found = {row for row in said if row[0] in names}
     there = {name for name, _ in found} | {name for name, line in ours if line == "kind type"}
     lost = {row for row in ours - found if row[0] in there and not row[1].startswith("trigger ")}
-    for rows, what in ((found - ours, "has {}, which no"), (lost, "lacks {}, which every")):
+    for rows, what in (
+        (found - ours, "has {}, which no store of Hansard's has"),
+        (lost, "lacks {}, which every store of Hansard's has"),
+    ):
         for name, line in sorted(rows)[:1]:
             told = what.format(repr(line.partition(" runs ")[0])[:120])
-            raise DataError(
-                "store.foreign",
-                f"{url} may do otherwise than it is told: its {name!r} {told} store of Hansard's "
-                "has; restore it from a copy, or name another store",
-            )
+            raise foreign(url, f"its {name!r} {told}")
+
+
+def foreign(url: str, what: str) -> DataError:
+    """Return the error of a store of which somebody else has made a part."""
+    return DataError(
+        "store.foreign",
+        f"{url} may do otherwise than it is told: {what}; restore it from a copy, or name another "
+        "store",
+    )
 
 
 def _lines(statements: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from hansard.addresses import hidden, is_clear, without_secrets
 from hansard.errors import DataError, HansardError, UsageError
-from hansard.store import postgres_planted, postgres_schema, queue
+from hansard.store import postgres_planted, postgres_schema, queue, queue_schema
 from hansard.store.database import (
     LOCK_SECONDS,
     Cursor,
@@ -94,6 +94,7 @@ class Postgres(Database):
         self._lost = set[str]()  # those whose lock another process has taken meanwhile
         self._alone = RLock()
         self._types = list[CompositeInfo]()
+        self._has_our_queue = False
         try:
             self._session = self._connect()
         except psycopg.Error as error:
@@ -149,7 +150,8 @@ class Postgres(Database):
     def _version(self) -> int | None:
         if not self._session.execute(_MADE).fetchall():
             return None
-        found = postgres_schema.read(self._session, (_VERSIONS, *chain(*VERSIONS)))
+        made = postgres_schema.made_by((_VERSIONS, *chain(*VERSIONS)))
+        found = postgres_schema.read(self._session, made)
         postgres_schema.require_ours(found, self.url, (_VERSIONS,))
         version = int(self._session.execute(_VERSION).fetchall()[0][0])
         if version <= len(VERSIONS):  # else it is refused, and a later Hansard's
@@ -281,7 +283,7 @@ class Postgres(Database):
 
     @override
     def require_queue(self) -> None:
-        self._asked(queue.require)
+        self._asked(self._require_queue)
         self._require(_MAY_QUEUE, "the tables procrastinate_… and hansard_pauses")
 
     @override
@@ -290,11 +292,26 @@ class Postgres(Database):
 
     @override
     def enqueue(self, c: Cursor, debate: str, priority: int) -> None:
-        queue.put(cast(Any, c).connection, debate, priority)
+        connection = cast(Any, c).connection
+        self._require_queue(connection)
+        queue.put(connection, debate, priority)
 
     @override
     def cancel(self, debate: str) -> bool:
-        return self._asked(lambda session: queue.cancel(session, debate))
+        return self._asked(lambda session: self._cancel(session, debate))
+
+    def _cancel(self, session: psycopg.Connection[Any], debate: str) -> bool:
+        if not queue.is_there(session):
+            return False
+        self._require_queue(session)
+        return queue.cancel(session, debate)
+
+    def _require_queue(self, session: psycopg.Connection[Any]) -> None:
+        """Look at the queue before it is used first, as at the tables of the store."""
+        if not self._has_our_queue:
+            queue.require(session)
+            queue_schema.require_ours(session, self.url)
+            self._has_our_queue = True
 
     @override
     def lock(self, debate: str) -> RunnerLock:

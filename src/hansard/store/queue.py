@@ -33,7 +33,7 @@ _TABLE = "procrastinate_jobs"
 _JOB = """SELECT id, status FROM procrastinate_jobs
     WHERE lock = %s AND status IN ('todo', 'doing') AND id > %s ORDER BY id LIMIT 1"""
 # Tells of a pause that a server asked for, to workers that start later.
-_PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, until timestamptz)"
+PAUSES = "CREATE TABLE IF NOT EXISTS hansard_pauses (server text PRIMARY KEY, until timestamptz)"
 
 
 @asynccontextmanager
@@ -66,10 +66,15 @@ def require_installed() -> None:
         )
 
 
+def is_there(connection: psycopg.Connection[Any]) -> bool:
+    """Say whether there is a queue, and what it needs is installed."""
+    return is_installed() and bool(connection.execute(_THERE, (_TABLE,)).fetchall())
+
+
 def require(connection: psycopg.Connection[Any]) -> None:
     """Raise UsageError `queue.extra` or `queue.missing` where there is no queue."""
     require_installed()
-    if not connection.execute(_THERE, (_TABLE,)).fetchall():
+    if not is_there(connection):
         raise UsageError(
             "queue.missing", "the store has no queue yet; make it with `hansard store migrate`"
         )
@@ -105,7 +110,7 @@ def make(connection: psycopg.Connection[Any]) -> None:
     from procrastinate.schema import SchemaManager  # noqa: PLC0415 - an extra
 
     connection.execute(SchemaManager.get_schema())
-    connection.execute(_PAUSES)
+    connection.execute(PAUSES)
 
 
 def lock_of(debate: str) -> str:
@@ -123,10 +128,8 @@ def _jobs(connection: psycopg.Connection[Any], lock: str) -> Iterator[tuple[int,
 def put(connection: psycopg.Connection[Any], debate: str, priority: int) -> None:
     """Put a debate into the queue, in the transaction that is open on the connection.
 
-    One that is there already, or that a worker runs, is put there no second time. Raises
-    UsageError `queue.extra` and `queue.missing`.
+    One that is there already, or that a worker runs, is put there no second time.
     """
-    require(connection)
     from procrastinate.jobs import Job  # noqa: PLC0415 - an extra
 
     lock = lock_of(debate)
@@ -142,8 +145,6 @@ def put(connection: psycopg.Connection[Any], debate: str, priority: int) -> None
 
 def cancel(connection: psycopg.Connection[Any], debate: str) -> bool:
     """Take a debate out of the queue; say whether a worker that runs it was asked to stop."""
-    if not is_installed() or not connection.execute(_THERE, (_TABLE,)).fetchall():
-        return False
     running = False
     for number, status in _jobs(connection, lock_of(debate)):
         with _plainly():

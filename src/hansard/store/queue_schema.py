@@ -1,0 +1,108 @@
+"""Whether a store's queue is as Procrastinate makes it: like its tables, it may be a stranger's.
+
+Triggers and functions of the queue run with the rights of whoever puts a debate there, in the same
+transaction. So what could do anything but keep the queue is refused:
+
+- a function with a name that Procrastinate's SQL has, unless its text is there too;
+- an operator that its SQL would call in place of PostgreSQL's;
+- a rule, a view or the like, and a default, condition or trigger with a word its SQL has not.
+
+That SQL is what makes a queue, what asks it, and what brought earlier ones up to date, so that a
+queue that an earlier release of Procrastinate's made is known too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psycopg
+
+from hansard.store import postgres_schema
+from hansard.store.queue import PAUSES
+
+_LONGEST = 10_000  # signs of a function's text
+_LONG = 1_000  # signs of what is compared by its words
+_MOST = 1_000  # rows that are read; Procrastinate's are far fewer
+_DEFINED = f"""WITH place AS (
+      SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
+    built_in AS (
+      SELECT pg_type.oid FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace
+        OR typname = ANY(%(names)s::name[]))
+    SELECT 'function'::text, proname::text, CASE
+        WHEN prokind = 'f' AND NOT prosecdef AND proconfig IS NULL AND lanname = 'plpgsql'::name
+        THEN pg_catalog.left(prosrc, {_LONGEST}) ELSE ''::text END
+      FROM pg_proc JOIN place ON pronamespace = place.oid
+      JOIN pg_language ON prolang = pg_language.oid
+      WHERE proname = ANY(%(names)s::name[])
+    UNION ALL SELECT 'operator'::text, oprname::text, ''::text
+      FROM pg_operator JOIN place ON oprnamespace = place.oid
+      WHERE oprname = ANY(%(operators)s::name[]) AND oprright IN (SELECT oid FROM built_in)
+        AND (oprleft = 0 OR oprleft IN (SELECT oid FROM built_in))
+    UNION ALL SELECT 'trigger'::text, tgname::text,
+        pg_catalog.left(pg_catalog.pg_get_triggerdef(pg_trigger.oid, true), {_LONG})
+      FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN place ON relnamespace = place.oid
+      WHERE relname = ANY(%(names)s::name[]) AND NOT tgisinternal LIMIT {_MOST}"""  # noqa: S608
+_OPERATORS = ["=", "<>", "<", ">", "<=", ">=", "||", "+", "-"]
+# What a server says in words of its own, and so `postgres_schema`.
+_SAID = {"foreign", "key", "any", "array", "kind", "column", "generated", "nextval", "regclass"}
+_COMPARED = ("kind table", "kind type", "column ", "unique ", "index where ", "constraint ")
+_words = re.compile(r"\w+").findall
+_relation = re.compile(r"\bCREATE (?:TABLE|TYPE) (?:IF NOT EXISTS )?(\w+)").findall
+_function = re.compile(
+    r"\bCREATE (?:OR REPLACE )?FUNCTION\s+(\w+)\s*\(.*?\bAS\s+\$(\w*)\$(.*?)\$\2\$", re.DOTALL
+).findall
+
+
+class _Known(NamedTuple):
+    """What the SQL that makes a queue has."""
+
+    words: frozenset[str]
+    relations: frozenset[str]
+    functions: frozenset[tuple[str, str]]  # the name and the text of each
+
+
+@cache
+def _known() -> _Known:
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - an extra
+    from procrastinate.sql import queries  # noqa: PLC0415 - an extra
+
+    paths = sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))
+    made = [SchemaManager.get_schema(), *(path.read_text("utf-8") for path in paths), PAUSES]
+    sql = "\n".join([*made, *queries.values()])
+    plain = re.sub(r"--.*", "", sql)
+    relations = frozenset(_relation(plain))
+    return _Known(
+        words=frozenset(_words(plain.lower())) | _SAID | {f"{name}_id_seq" for name in relations},
+        relations=relations,
+        functions=frozenset((name, text) for name, _, text in _function(sql)),
+    )
+
+
+def require_ours(connection: psycopg.Connection[Any], url: str) -> None:
+    """Raise DataError `store.foreign` where what is there could do anything but keep a queue."""
+    for found in _others(connection, _known()):
+        raise postgres_schema.foreign(url, f"its queue has {found}, which none of Hansard's has")
+
+
+def _others(connection: psycopg.Connection[Any], known: _Known) -> Iterator[str]:
+    """Yield what is none of Procrastinate's, in words."""
+
+    def has_known_words(said: str) -> bool:
+        return len(said) < _LONG and known.words.issuperset(_words(said.lower()))
+
+    asked = {"names": [*known.words], "operators": _OPERATORS}
+    defined = connection.execute(_DEFINED, asked).fetchall()
+    if len(defined) >= _MOST:
+        yield f"{_MOST} functions and triggers"
+    for kind, name, text in defined:
+        is_known = {"function": (name, text) in known.functions, "trigger": has_known_words(text)}
+        if not is_known.get(kind):
+            yield f"the {kind} {name!r}"
+    for name, line in sorted(postgres_schema.read(connection, known.relations)):
+        compared = line.startswith(_COMPARED) and has_known_words(line)
+        if not compared and not line.startswith("trigger "):  # those are among `defined`
+            yield f"{name!r} with {line[:120]!r}"
