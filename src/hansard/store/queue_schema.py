@@ -31,17 +31,15 @@ _DEFINED = f"""WITH place AS (
       SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
     built_in AS (
       SELECT pg_type.oid FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace
-        OR typname = ANY(%(names)s::name[]))
-    SELECT 'function'::text, proname::text, CASE
-        WHEN prokind = 'f' AND NOT prosecdef AND proconfig IS NULL AND lanname = 'plpgsql'::name
-        THEN pg_catalog.left(prosrc, {_LONGEST}) ELSE ''::text END
+        OR typname = ANY(%(relations)s::name[]))
+    SELECT 'function'::text, proname::text, CASE WHEN prosecdef OR proconfig IS NOT NULL
+        THEN ''::text ELSE pg_catalog.left(prosrc, {_LONGEST}) END
       FROM pg_proc JOIN place ON pronamespace = place.oid
-      JOIN pg_language ON prolang = pg_language.oid
       WHERE proname = ANY(%(names)s::name[])
     UNION ALL SELECT 'operator'::text, oprname::text, ''::text
       FROM pg_operator JOIN place ON oprnamespace = place.oid
       WHERE oprname = ANY(%(operators)s::name[]) AND oprright IN (SELECT oid FROM built_in)
-        AND (oprleft = 0 OR oprleft IN (SELECT oid FROM built_in))
+        AND oprleft IN (SELECT oid FROM built_in)
     UNION ALL SELECT 'trigger'::text, tgname::text,
         pg_catalog.left(pg_catalog.pg_get_triggerdef(pg_trigger.oid, true), {_LONG})
       FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN place ON relnamespace = place.oid
@@ -94,7 +92,9 @@ def _others(connection: psycopg.Connection[Any], known: _Known) -> Iterator[str]
     def has_known_words(said: str) -> bool:
         return len(said) < _LONG and known.words.issuperset(_words(said.lower()))
 
-    asked = {"names": [*known.words], "operators": _OPERATORS}
+    asked = {
+        "names": [*known.words], "relations": [*known.relations], "operators": _OPERATORS,
+    }  # fmt: skip
     defined = connection.execute(_DEFINED, asked).fetchall()
     if len(defined) >= _MOST:
         yield f"{_MOST} functions and triggers"

@@ -39,6 +39,10 @@ PLANTED = {
     "an operator that fits better": """
         CREATE FUNCTION f(text, varchar) RETURNS text LANGUAGE sql AS 'SELECT $1';
         CREATE OPERATOR || (LEFTARG = text, RIGHTARG = varchar, FUNCTION = f)""",
+    "an operator that fits a type of the queue's": """
+        CREATE FUNCTION f(procrastinate_job_status, text) RETURNS boolean LANGUAGE sql
+        AS 'SELECT true';
+        CREATE OPERATOR = (LEFTARG = procrastinate_job_status, RIGHTARG = text, FUNCTION = f)""",
     "a trigger": f"""{EAT.format("f")}
         CREATE TRIGGER a AFTER INSERT ON procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION f()""",
     "a trigger of another table": f"""{EAT.format("f")}
@@ -49,7 +53,7 @@ PLANTED = {
     "a condition": f"ALTER TABLE procrastinate_jobs ADD CONSTRAINT jobs CHECK ({ANY_SQL})",
     "a condition behind a long one": f"""
         ALTER TABLE procrastinate_jobs
-        ADD CONSTRAINT jobs CHECK ({"lock IS NULL OR " * 200} {ANY_SQL})""",
+        ADD CONSTRAINT jobs CHECK (lock = '{" " * 2000}' AND {ANY_SQL})""",
     "a default": """
         ALTER TABLE procrastinate_jobs ALTER attempts SET DEFAULT length(pg_read_file('x'))""",
     "a rule": "CREATE RULE r AS ON INSERT TO procrastinate_jobs DO ALSO DELETE FROM heads",
@@ -101,6 +105,15 @@ def test_a_queue_that_could_do_anything_else_is_not_used(url, what):
         with Store.open(url) as store:
             assert "its queue has" in refused(act, store)
             assert store.debates() == []
+
+
+def test_whatever_words_its_sql_has_a_queue_has_no_rule(url, monkeypatch):
+    known = queue_schema._known()
+    more = known._replace(words=known.words | {"rule", "r"})
+    monkeypatch.setattr(queue_schema, "_known", lambda: more)
+    servers.sql(url, PLANTED["a rule"])
+    with Store.open(url) as store:
+        refused(store.require_queue)
 
 
 def test_no_number_of_triggers_comes_in_front_of_one(url, monkeypatch):
