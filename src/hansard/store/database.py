@@ -25,6 +25,7 @@ from hansard.store.mapping import Debates
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
 TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
 EACH = 64  # bytes that a row counts for, beside what is in it
+_MOST_ENTRIES = 1 << 53  # of any store: beyond, a database gives numbers in no order
 LOCK_SECONDS = 60  # for which a writer waits for another
 
 Select = Callable[..., Sequence[Sequence[Any]]]
@@ -178,6 +179,13 @@ class Tables(ABC):
         first = events[0]
         debate = UUID(str(first.originator_id)).hex
         entries = self.add(c, events)
+        later = f"SELECT 1 FROM stored_events WHERE {self.place} > ? LIMIT 1"  # noqa: S608
+        if entries > _MOST_ENTRIES or self.reading(c)(later, entries):
+            raise DataError(
+                "store.corrupt",
+                f"{self.name} does not number a new entry after all others, so what reads them in "
+                "their order would miss it; restore it from a copy, or name another store",
+            )
         if extras.blobs:
             c.executemany(
                 "INSERT INTO blobs VALUES (?, ?, ?)",

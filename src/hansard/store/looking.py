@@ -2,12 +2,12 @@
 
     python -I looking.py pages|records|rows URI BYTES SECONDS
 
-It prints `ok`, or what SQLite found first: of all `pages`; of the tables that hold `records` as
-well; or of `rows`, those by which debates are found, and of the entries that they are made of. The
-rows, whose tables are called `projected…`, may be wrong where records are written. Of an error of
-SQLite it prints `error`, its number, and what it says. SQLite may have so many BYTES of memory,
-and waits so many SECONDS for a lock; it follows pages that lead ever deeper until this process
-ends.
+It prints `ok`, or what SQLite found first: of all `pages`; as well of the tables that hold
+`records`, or of `rows`, those by which debates are found, and of the entries that they are made
+of. The rows, whose tables are called `projected…`, may be wrong where records are written. Of an
+error of SQLite it prints `error`, its number, and what it says. SQLite may have so many BYTES of
+memory, and waits so many SECONDS for a lock; it follows pages that lead ever deeper until this
+process ends.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ def first_found(what: str, uri: str, memory: int, seconds: int) -> str:
 
         connection.execute(f"PRAGMA hard_heap_limit = {memory:d}")
         connection.execute("PRAGMA trusted_schema = OFF")
-        if what != "rows":
-            found = said("quick_check(1)")
-            if found.startswith("*** in database"):  # else it is of what stands in a page
-                return found.splitlines()[-1]
+        found = said("quick_check(1)")
+        if found.startswith("*** in database"):  # else it is of what stands in a page
+            return found.splitlines()[-1]
         names = connection.execute(
             f"SELECT name FROM sqlite_master WHERE type = 'table' AND ({_TABLES[what]})"  # noqa: S608
         )

@@ -128,7 +128,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
         self._notify_channel(cursor)
         # The lock is held already.
         PostgresAggregateRecorder._insert_stored_events(self, cursor, events)
-        return max(self._fetch_ids_after_insert_events(cursor, events) or [0])
+        return (self._fetch_ids_after_insert_events(cursor, events) or [0])[-1]
 
     @override
     def changed(self, c: Cursor) -> int:

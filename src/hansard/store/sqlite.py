@@ -48,6 +48,7 @@ from hansard.store.work import STEPS, Work
 
 SCHEME = "sqlite:///"
 _LONGEST_TEXT = 1 << 24  # bytes of a text that is no blob: names, numbers, hashes
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 _ROOTS = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
 _MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
 
@@ -130,23 +131,24 @@ class Recorder(Tables, SQLiteApplicationRecorder):
     def examine(self) -> None:
         """Refuse a store that holds what we did not make: a trigger or view acts while we read.
 
-        Nor may two tables begin in one page: what is written into one would be lost in the other.
+        SQLite finds a table by its statement alone, so kind and name are to be ours as well. Nor
+        may two tables begin in one page: what is written into one would be lost in the other.
         What is missing, as after tampering, shows where it is read; what `upgrade` throws away may
         be of an earlier version. Raises DataError `store.foreign`, `store.corrupt`, or `store.old`
         for a store without a register.
         """
-        ours = set(map(_as_kept, _kept(self.create_table_statements)))
+        ours = set(_kept(self.create_table_statements))
         left = DERIVED if self.version() == 0 else ()
-        made = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
-        rows = self.select(made)
-        for kind, name, statement in rows:
-            if kind == "table" and name in left:
+        rows = self.select(_SCHEMA)
+        for kind, name, table, statement in rows:
+            if (kind == "table" and name in left) or (statement is None and table in left):
                 continue
-            if type(statement) is not str or _as_kept(statement) not in ours:
+            kept = _as_kept(statement) if type(statement) is str else statement
+            if (kind, name, table, kept) not in ours:
                 raise DataError(
                     "store.foreign",
-                    f"{self.name} holds the {kind} {name!r:.64}, which no Hansard store has; name "
-                    "another store, or restore it from a copy",
+                    f"{self.name} holds {name!r:.64}, which no Hansard store has so; name another "
+                    "store, or restore it from a copy",
                 )
         roots = [row[0] for row in self.select(_ROOTS)]
         if len(roots) != len(set(roots)):
@@ -336,13 +338,13 @@ def _as_kept(statement: str) -> str:
     return " ".join(statement.replace(" IF NOT EXISTS", "", 1).split())
 
 
-def _kept(statements: Iterable[str]) -> Iterator[str]:
-    """Yield the statements that SQLite keeps of these, those of its own search included."""
+def _kept(statements: Iterable[str]) -> Iterator[tuple[str, str, str, str | None]]:
+    """Yield the rows of the schema that SQLite keeps of these, those of its own search included."""
     with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:
             connection.execute(statement)
-        found = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        yield from (row[0] for row in found)
+        for kind, name, table, kept in connection.execute(_SCHEMA):
+            yield kind, name, table, kept and _as_kept(kept)
 
 
 @contextmanager

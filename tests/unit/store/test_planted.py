@@ -248,6 +248,20 @@ def test_a_store_that_could_act_is_refused(planted, what):
     assert refusal(lambda: read(planted), planted) == "store.foreign"
 
 
+@pytest.mark.parametrize("name", ["stored_events", "sqlite_autoindex_stored_events_1"])
+@pytest.mark.parametrize("part", ["type", "name", "tbl_name"])
+def test_a_table_that_sqlite_finds_and_whoever_asks_for_tables_does_not_is_refused(
+    planted, part, name
+):
+    """Nothing looked through it: what was recorded there was lost, what was signed was wrong."""
+    with closing(sqlite3.connect(planted)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            f"UPDATE sqlite_master SET {part} = upper({part}) WHERE name = ?", (name,)
+        )
+    assert refusal(lambda: read(planted), planted) in {"store.foreign", "store.corrupt"}
+
+
 def test_a_store_in_which_two_tables_share_a_page_is_refused(planted):
     """What `list` wrote for itself stood in the place of the first entry of a debate."""
     with closing(sqlite3.connect(planted)) as connection, connection:

@@ -106,6 +106,28 @@ def test_nothing_is_recorded_where_it_would_be_lost(closed, how):
         assert store.debates() == there
 
 
+def test_nor_are_rows_made_where_a_page_in_use_is_free(closed):
+    """Rows that had just been made were lost, and what was signed then lacked debates."""
+    free(closed, root(closed, "projected"))
+    with Store.open(f"sqlite:///{closed}") as store:
+        assert refused(lambda: hansard.rebuild_projection(store), closed)
+
+
+LAST = "UPDATE stored_events SET rowid = ? WHERE rowid = (SELECT max(rowid) FROM stored_events)"
+
+
+@pytest.mark.parametrize("number", [1 << 53, (1 << 63) - 1])
+def test_nor_is_anything_recorded_that_would_not_come_last(closed, number):
+    """SQLite then numbers entries at random, and a budget counted no debate that came later."""
+    with closing(sqlite3.connect(closed)) as connection, connection:
+        connection.execute("DROP TRIGGER lines_stand")
+        connection.execute(LAST, (number,))
+    with Store.open(f"sqlite:///{closed}") as store:
+        there = store.debates()
+        assert refused(lambda: run(store), closed)
+        assert store.debates() == there
+
+
 def test_nor_is_it_written_anew(closed):
     """SQLite itself ended the process."""
     deepen(closed)
