@@ -27,7 +27,8 @@ _LINES = """WITH ours AS (
           WHEN relkind = 'r' AND relpersistence = 'p' THEN 'kind table'::text
           ELSE 'kind view or other'::text END FROM ours
       UNION ALL SELECT oid, 'row security'::text FROM ours WHERE relrowsecurity
-      UNION ALL SELECT ours.oid, 'column '::text || attname::text || ' '::text
+      UNION ALL SELECT ours.oid, 'column '::text || (pg_catalog.row_number() OVER (
+            PARTITION BY ours.oid ORDER BY attnum))::text || ' '::text || attname::text || ' '::text
           || pg_catalog.format_type(atttypid, atttypmod)
           || CASE WHEN attnotnull THEN ' not null'::text ELSE ''::text END
           || CASE WHEN collname IS NULL OR collname = 'default'::name THEN ''::text
@@ -62,6 +63,9 @@ _LINES = """WITH ours AS (
       UNION ALL SELECT conrelid, 'constraint '::text || pg_catalog.left(
           pg_catalog.pg_get_constraintdef(pg_constraint.oid, true), 1000)
         FROM pg_constraint JOIN ours ON ours.oid = conrelid WHERE contype IN ('c', 'f', 'x')
+      UNION ALL SELECT confrelid, 'a reference from '::text || conname::text
+        FROM pg_constraint JOIN ours ON ours.oid = confrelid
+        WHERE conrelid NOT IN (SELECT oid FROM ours)
       UNION ALL SELECT tgrelid, 'trigger '::text || tgname::text || ' runs '::text
           || CASE WHEN proconfig IS NULL AND tgqual IS NULL
             THEN pg_catalog.left(prosrc, 1000) ELSE 'another'::text END
@@ -156,7 +160,7 @@ def _columns(table: str, given: str) -> Iterator[str]:
         yield f"unique {', '.join(keys)}"
     else:
         parts.append(last)
-    for part in parts:
+    for number, part in enumerate(parts, 1):
         column = _column(part)
         if not column:
             raise ValueError(part)
@@ -164,7 +168,7 @@ def _columns(table: str, given: str) -> Iterator[str]:
         serial = f"nextval('{table}_{name}_seq'::regclass)" if kind == "bigserial" else None
         default = column["given"] or serial
         yield "".join((
-            f"column {name} {_TYPES.get(kind, kind)}",
+            f"column {number} {name} {_TYPES.get(kind, kind)}",
             " not null" * bool(column["key"] or column["full"] or serial or name in keys),
             " collate C" * bool(column["order"]),
             f" default {default}" if default else "",

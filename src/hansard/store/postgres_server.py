@@ -42,28 +42,37 @@ from hansard.version import __version__
 T = TypeVar("T")
 LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
+# What changes the meaning of statements, or of what they return: a database brings its own.
+_MEANING = {"client_encoding": "UTF8", "standard_conforming_strings": "on"}
 # A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
 # a machine is gone without a word.
 _SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
     SET idle_in_transaction_session_timeout = '{LOCK_SECONDS}s';
     SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3;
-    SELECT set_config('synchronous_commit', 'on', false)
-    WHERE current_setting('synchronous_commit') = 'off'"""
+    SELECT pg_catalog.set_config(name, 'on'::pg_catalog.text, false)
+    FROM (SELECT 'synchronous_commit'::pg_catalog.text AS name) AS one
+    WHERE pg_catalog.current_setting(name) OPERATOR(pg_catalog.=) 'off'::pg_catalog.text;
+    {"; ".join(f"SET {name} = '{value}'" for name, value in _MEANING.items())}"""  # noqa: S608
 CONNINFO = "CONNINFO"
 _UNUSED = dict.fromkeys(
     (f"POSTGRES_{name}" for name in ("DBNAME", "HOST", "PORT", "USER", "PASSWORD")), "-"
 )
 
-_SERVER = """SELECT current_setting('server_version_num')::int,
-    current_setting('server_encoding'), current_schema()"""
+# These come before there is a search path of ours, so they name the schema of all that they call.
+_SERVER = """SELECT
+    pg_catalog.current_setting('server_version_num'::pg_catalog.text)::pg_catalog.int4,
+    pg_catalog.current_setting('server_encoding'::pg_catalog.text), pg_catalog.current_schema(),
+    pg_catalog.current_setting('search_path'::pg_catalog.text)"""
+_STAY = "SELECT pg_catalog.set_config('search_path'::pg_catalog.text, %s::pg_catalog.text, false)"
 # A schema of the role's own name comes before `public`, so nobody else may have made it.
 _PLANTED = """SELECT rolname FROM pg_namespace JOIN pg_roles ON pg_roles.oid = nspowner
     WHERE nspname = current_schema() AND nspname = current_user AND rolname <> current_user
-    AND NOT rolsuper AND current_setting('search_path') LIKE '%$user%'"""
+    AND NOT rolsuper AND %s::text LIKE '%%$user%%'"""
 _MADE = """SELECT 1 FROM pg_tables
     WHERE schemaname = current_schema() AND tablename = 'hansard_versions'"""
 _VERSIONS = """CREATE TABLE hansard_versions
     (version integer PRIMARY KEY, engine text NOT NULL, at timestamptz NOT NULL DEFAULT now())"""
+_MADE_HERE = postgres_schema.made_by((_VERSIONS, *chain(*VERSIONS)))
 _VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
 _MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
 _NOT_MINE = """SELECT tableowner FROM pg_tables WHERE schemaname = current_schema()
@@ -115,8 +124,7 @@ class Postgres(Database):
         where others have put something into that schema.
         """
         row = self._session.execute(_SERVER).fetchone()
-        number, encoding, schema = row or (0, "", None)
-        planted = self._session.execute(_PLANTED).fetchone()
+        number, encoding, schema, path = row or (0, "", None, "")
         problem = None
         if number < LEAST_SERVER * 10_000:
             problem = f"it is PostgreSQL {number // 10_000}, and Hansard needs {LEAST_SERVER}"
@@ -124,15 +132,16 @@ class Postgres(Database):
             problem = f"the encoding of the database is {encoding}; make one with UTF8"
         elif schema is None:
             problem = "the search_path of this user names no schema that is there"
-        elif planted:
-            problem = (
-                f"the schema {schema}, which has the name of this user, belongs to {planted[0]}; "
-                "let an administrator of the server drop it"
-            )
+        else:
+            self._stay(str(schema))
+            if planted := self._session.execute(_PLANTED, (path,)).fetchone():
+                problem = (
+                    f"the schema {schema}, which has the name of this user, belongs to "
+                    f"{planted[0]}; let an administrator of the server drop it"
+                )
         if problem:
             raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
-        self._stay(str(schema))
-        postgres_planted.require_none(self._session, self.url)
+        postgres_planted.require_none(self._session, self.url, _MADE_HERE)
         return str(schema)
 
     def _stay(self, schema: str) -> None:
@@ -141,17 +150,18 @@ class Postgres(Database):
         None of them waits for ever for a lock; nor do those of a worker, which is given the `dsn`.
         """
         path = '"' + schema.replace('"', '""') + '"'
-        self._session.execute("SELECT set_config('search_path', %s, false)", (path,))
+        self._session.execute(_STAY, (path,))
         options = re.sub(r"([\\\s])", r"\\\1", path)
         before = self.conninfo.get("options") or ""
-        options = f"{before} -csearch_path={options} -clock_timeout={LOCK_SECONDS}s".strip()
+        meaning = " ".join(f"-c{name}={value}" for name, value in _MEANING.items())
+        given = f"-csearch_path={options} -clock_timeout={LOCK_SECONDS}s {meaning}"
+        options = f"{before} {given}".strip()
         self.conninfo = {**self.conninfo, "options": options}
 
     def _version(self) -> int | None:
         if not self._session.execute(_MADE).fetchall():
             return None
-        made = postgres_schema.made_by((_VERSIONS, *chain(*VERSIONS)))
-        found = postgres_schema.read(self._session, made)
+        found = postgres_schema.read(self._session, _MADE_HERE)
         postgres_schema.require_ours(found, self.url, (_VERSIONS,))
         version = int(self._session.execute(_VERSION).fetchall()[0][0])
         if version <= len(VERSIONS):  # else it is refused, and a later Hansard's

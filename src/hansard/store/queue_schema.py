@@ -4,7 +4,6 @@ Triggers and functions of the queue run with the rights of whoever puts a debate
 transaction. So what could do anything but keep the queue is refused:
 
 - a function with a name that Procrastinate's SQL has, unless its text is there too;
-- an operator that its SQL would call in place of PostgreSQL's;
 - a rule, a view or the like, and a default, condition or trigger with a word its SQL has not.
 
 That SQL is what makes a queue, what asks it, and what brought earlier ones up to date, so that a
@@ -28,23 +27,15 @@ _LONGEST = 10_000  # signs of a function's text
 _LONG = 1_000  # signs of what is compared by its words
 _MOST = 1_000  # rows that are read; Procrastinate's are far fewer
 _DEFINED = f"""WITH place AS (
-      SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
-    built_in AS (
-      SELECT pg_type.oid FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace
-        OR typname = ANY(%(relations)s::name[]))
+      SELECT oid FROM pg_namespace WHERE nspname = current_schema())
     SELECT 'function'::text, proname::text, CASE WHEN prosecdef OR proconfig IS NOT NULL
         THEN ''::text ELSE pg_catalog.left(prosrc, {_LONGEST}) END
       FROM pg_proc JOIN place ON pronamespace = place.oid
-      WHERE proname = ANY(%(names)s::name[])
-    UNION ALL SELECT 'operator'::text, oprname::text, ''::text
-      FROM pg_operator JOIN place ON oprnamespace = place.oid
-      WHERE oprname = ANY(%(operators)s::name[]) AND oprright IN (SELECT oid FROM built_in)
-        AND oprleft IN (SELECT oid FROM built_in)
+      WHERE proname = ANY(%(words)s::name[])
     UNION ALL SELECT 'trigger'::text, tgname::text,
         pg_catalog.left(pg_catalog.pg_get_triggerdef(pg_trigger.oid, true), {_LONG})
       FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN place ON relnamespace = place.oid
-      WHERE relname = ANY(%(names)s::name[]) AND NOT tgisinternal LIMIT {_MOST}"""  # noqa: S608
-_OPERATORS = ["=", "<>", "<", ">", "<=", ">=", "||", "+", "-"]
+      WHERE relname = ANY(%(relations)s::name[]) AND NOT tgisinternal LIMIT {_MOST}"""  # noqa: S608
 # What a server says in words of its own, and so `postgres_schema`.
 _SAID = {"foreign", "key", "any", "array", "kind", "column", "generated", "nextval", "regclass"}
 _COMPARED = ("kind table", "kind type", "column ", "unique ", "index where ", "constraint ")
@@ -90,17 +81,15 @@ def _others(connection: psycopg.Connection[Any], known: _Known) -> Iterator[str]
     """Yield what is none of Procrastinate's, in words."""
 
     def has_known_words(said: str) -> bool:
-        return len(said) < _LONG and known.words.issuperset(_words(said.lower()))
+        words = (word for word in _words(said.lower()) if not word.isdigit())
+        return len(said) < _LONG and known.words.issuperset(words)
 
-    asked = {
-        "names": [*known.words], "relations": [*known.relations], "operators": _OPERATORS,
-    }  # fmt: skip
+    asked = {"words": [*known.words], "relations": [*known.relations]}
     defined = connection.execute(_DEFINED, asked).fetchall()
     if len(defined) >= _MOST:
         yield f"{_MOST} functions and triggers"
     for kind, name, text in defined:
-        is_known = {"function": (name, text) in known.functions, "trigger": has_known_words(text)}
-        if not is_known.get(kind):
+        if not ((name, text) in known.functions if kind == "function" else has_known_words(text)):
             yield f"the {kind} {name!r}"
     for name, line in sorted(postgres_schema.read(connection, known.relations)):
         compared = line.startswith(_COMPARED) and has_known_words(line)

@@ -35,6 +35,7 @@ from hansard.store.rows import Row
 from hansard.testing.filling import ONE, OPENED, TWO, fill, put
 from hansard.testing.found import run_by_hand
 from measuring import traced
+from playing import run
 
 SECRET = "p@ss/w?rd:#1"
 
@@ -696,7 +697,7 @@ def test_a_full_disk_changes_nothing(url, monkeypatch):
 def test_a_server_on_which_no_store_can_be_is_refused(server, monkeypatch, row, why):
     number, encoding, schema = row
     said = f"'{schema}'" if schema else "NULL"
-    monkeypatch.setattr(postgres_server, "_SERVER", f"SELECT {number}, '{encoding}', {said}")
+    monkeypatch.setattr(postgres_server, "_SERVER", f"SELECT {number}, '{encoding}', {said}, ''")
     with pytest.raises(DataError, match=why) as caught:
         Store.open(server.url)
     assert caught.value.code == "store.server"
@@ -792,6 +793,38 @@ OTHER_TABLES = {
     "a policy": ("CREATE POLICY p ON blobs USING (false)",),
     "rows of another table": ("CREATE TABLE more () INHERITS (heads)",),
     "a table that no crash outlives": ("ALTER TABLE runs SET UNLOGGED",),
+    "columns in another order": (
+        "DROP TABLE projected_reviews",
+        """CREATE TABLE projected_reviews
+           (place bigint, state text NOT NULL, trust text, PRIMARY KEY (place, trust))""",
+    ),
+    "a reference to it, which would take others along": (
+        "CREATE TABLE other (debate uuid REFERENCES heads ON DELETE CASCADE)",
+    ),
+    "a function that fits better": (
+        """CREATE FUNCTION unnest(stored_event_uuid[]) RETURNS SETOF stored_event_uuid
+           LANGUAGE sql AS 'SELECT pg_catalog.unnest($1)'""",
+    ),
+    "a function with more that need not be given": (
+        """CREATE FUNCTION to_tsvector(text, text, x integer DEFAULT 1) RETURNS tsvector
+           LANGUAGE sql AS 'SELECT $2::tsvector'""",
+    ),
+    "a function that fits the queue's better": (
+        "CREATE FUNCTION pg_notify(text, varchar) RETURNS void LANGUAGE sql AS 'SELECT'",
+    ),
+    "an operator that fits better": (
+        "CREATE FUNCTION f(text, varchar) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+        "CREATE OPERATOR || (LEFTARG = text, RIGHTARG = varchar, FUNCTION = f)",
+    ),
+    "an operator that fits a type of the queue's": (
+        """CREATE FUNCTION f(procrastinate_job_status, text) RETURNS boolean LANGUAGE sql
+           AS 'SELECT true'""",
+        "CREATE OPERATOR = (LEFTARG = procrastinate_job_status, RIGHTARG = text, FUNCTION = f)",
+    ),
+    "an operator with one side": (
+        "CREATE FUNCTION f(text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+        "CREATE OPERATOR - (RIGHTARG = text, FUNCTION = f)",
+    ),
     "another composite type": ("ALTER TYPE stored_event_uuid ADD ATTRIBUTE x text",),
     "no composite type": ("DROP TYPE stored_event_uuid CASCADE",),
 }  # fmt: skip
@@ -803,6 +836,52 @@ def test_tables_that_would_do_otherwise_than_they_are_told_are_not_used(url, wha
     servers.sql(url, *OTHER_TABLES[what])
     assert code_of(Store.open, url) == "store.foreign"
     assert code_of(hansard.migrate_store, url) == "store.foreign"
+
+
+BEHIND = "UPDATE stored_events SET notification_id = notification_id + 1000000"
+OUT_OF_ORDER = {
+    "a counter that is behind": (BEHIND,),
+    "a counter of nobody's that falls": (
+        "ALTER SEQUENCE stored_events_notification_id_seq OWNED BY NONE",
+        "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE -99 RESTART -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OUT_OF_ORDER)
+def test_no_entry_is_recorded_that_would_not_come_last(url, what):
+    """Nobody found a review that was recorded so, and a batch never ended."""
+    with Store.open(url) as store:
+        fill(store)
+    stay = "ALTER TABLE stored_events {} TRIGGER ALL"
+    servers.sql(url, stay.format("DISABLE"), *OUT_OF_ORDER[what], stay.format("ENABLE"))
+    with Store.open(url) as store:
+        before = store.debates()
+        assert code_of(run, store) == "store.corrupt"
+        assert store.debates() == before
+
+
+@pytest.mark.parametrize(
+    "setting", ["standard_conforming_strings = off", "client_encoding = LATIN1"]
+)
+def test_settings_of_a_database_change_no_meaning(url, setting):
+    """Debates were stored otherwise than they were hashed, or ended in an error of our own."""
+    servers.sql(url, f"ALTER DATABASE {servers.database(url)} SET {setting}")
+    with Store.open(url) as store:
+        debate = run(store)
+        assert hansard.verify(store, debate).ok
+        assert not hansard.list_debates(store, search="\u0141").debates
+
+
+def test_no_function_of_an_owners_runs_before_it_is_looked_for(url):
+    servers.sql(
+        url, "CREATE TABLE ran (x text)",
+        "CREATE FUNCTION current_setting(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN "
+        "INSERT INTO public.ran VALUES ($1); RETURN pg_catalog.current_setting($1); END $$",
+        f"ALTER DATABASE {servers.database(url)} SET search_path = public, pg_catalog",
+    )  # fmt: skip
+    Store.open(url).close()
+    assert servers.sql(url, "SELECT count(*) FROM public.ran") == [(0,)]
 
 
 def test_no_number_of_keys_comes_in_front_of_what_is_not_ours(url):
@@ -818,7 +897,12 @@ def test_what_changes_nothing_of_what_is_told_is_no_matter(url):
     servers.sql(
         url, EAT, "CREATE INDEX i ON projected (cost)", "DROP INDEX projected_question",
         "DROP TRIGGER heads_grow ON heads", "ALTER TABLE register DISABLE TRIGGER ALL",
-        "CREATE TABLE other (debate uuid REFERENCES heads)", "COMMENT ON TABLE blobs IS 'texts'",
+        "CREATE TABLE other (debate uuid)", "COMMENT ON TABLE blobs IS 'texts'",
+        "CREATE TYPE own AS (x integer)",
+        "CREATE FUNCTION max(own, own) RETURNS own LANGUAGE sql AS 'SELECT $1'",
+        "CREATE FUNCTION lower(text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+        "CREATE FUNCTION similar(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
+        "CREATE OPERATOR % (LEFTARG = text, RIGHTARG = text, FUNCTION = similar)",
     )  # fmt: skip
     with Store.open(url) as store:
         fill(store)

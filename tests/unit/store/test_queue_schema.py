@@ -34,15 +34,6 @@ PLANTED = {
     "a function that fits better": """
         CREATE FUNCTION procrastinate_fetch_job_v2(text[], smallint) RETURNS procrastinate_jobs
         LANGUAGE sql AS 'SELECT * FROM procrastinate_jobs'""",
-    "a function that fits better than PostgreSQL's": """
-        CREATE FUNCTION pg_notify(text, varchar) RETURNS void LANGUAGE sql AS 'SELECT'""",
-    "an operator that fits better": """
-        CREATE FUNCTION f(text, varchar) RETURNS text LANGUAGE sql AS 'SELECT $1';
-        CREATE OPERATOR || (LEFTARG = text, RIGHTARG = varchar, FUNCTION = f)""",
-    "an operator that fits a type of the queue's": """
-        CREATE FUNCTION f(procrastinate_job_status, text) RETURNS boolean LANGUAGE sql
-        AS 'SELECT true';
-        CREATE OPERATOR = (LEFTARG = procrastinate_job_status, RIGHTARG = text, FUNCTION = f)""",
     "a trigger": f"""{EAT.format("f")}
         CREATE TRIGGER a AFTER INSERT ON procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION f()""",
     "a trigger of another table": f"""{EAT.format("f")}
