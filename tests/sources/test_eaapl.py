@@ -750,6 +750,15 @@ def test_what_rests_on_a_fabricated_quote_is_struck_and_the_others_keep_their_nu
     assert cited == [{**made_up, "document": "context", "finding": "not_found"}]
 
 
+@pytest.mark.parametrize("member", ["supporting_arguments", "evidence_cited"])
+def test_a_text_in_the_place_of_a_list_is_sent_back(member):
+    """Each of its characters was an argument of its own: 5 MB of text took 3.5 GB."""
+    agents = agree(proposer=[{**last_of("proposer"), member: "I"}, last_of("proposer")])
+    assert run_source(agents).status == "COMPLETE"
+    first, again = agents["proposer_agent"].asked
+    assert "additionalInstruction" in {*again} - {*first}
+
+
 def test_rebuttals_may_say_which_objection_they_answer_and_what_they_cite():
     answer = {"objection": 2, "answer": "It is.", "evidence_cited": ["capped at one year of fees"]}
     rebuttal = {"thesis": "Safe.", "rebuttals": [answer], "concessions": []}

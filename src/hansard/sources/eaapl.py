@@ -301,7 +301,7 @@ def _reply(role: str, output: Mapping[str, Any]) -> dict[str, Any]:
         return dict(output)
     if role == "moderator":
         return {ours: output[theirs] for theirs, ours in _MODERATION.items()}
-    cited = output.get("evidence_cited", ())
+    cited = _listed(output.get("evidence_cited", []))
     if role == "rebuttal":
         rows = [
             {"objection": place, "answer": row, "citations": []}
@@ -309,9 +309,9 @@ def _reply(role: str, output: Mapping[str, Any]) -> dict[str, Any]:
             else {
                 "objection": row["objection"],
                 "answer": row["answer"],
-                "citations": [_citation(each) for each in row.get("evidence_cited", ())],
+                "citations": [_citation(each) for each in _listed(row.get("evidence_cited", []))],
             }
-            for place, row in enumerate(output["rebuttals"], 1)
+            for place, row in enumerate(_listed(output["rebuttals"]), 1)
         ]
         _cite(rows, cited)
         return {
@@ -320,12 +320,19 @@ def _reply(role: str, output: Mapping[str, Any]) -> dict[str, Any]:
             "concessions": output["concessions"],
         }
     key = _LISTS[role]
-    argued = [{"argument": row, "citations": []} for row in output[key]]
+    argued = [{"argument": row, "citations": []} for row in _listed(output[key])]
     _cite(argued, cited)
     found = {"thesis": output["thesis"], key: argued}
     if role == "critic":
         return {**found, "challenge_strength": output["challengeStrength"]}
     return {**found, "anticipated_objections": output.get("anticipated_objections", [])}
+
+
+def _listed(rows: Any) -> list[Any]:
+    """Return rows that are a list; a text would be a row for each of its characters."""
+    if not isinstance(rows, list):
+        raise TypeError
+    return rows
 
 
 def _cite(rows: list[dict[str, Any]], cited: Iterable[Any]) -> None:

@@ -329,9 +329,13 @@ class _Copying:
     # The end
 
     def compare(self) -> Summary:
-        """Compare the target with the source; raises DataError `copy.differs`."""
+        """Compare the target with the source; raises DataError `copy.differs`, `copy.damaged`."""
         debates = entries = texts = 0
-        for name in self._target.debates():
+        names = self._target.debates()
+        for name in {*self._source.debates()}.difference(names):
+            if not self._source.lines(name):  # else it is new
+                raise _damaged(name)
+        for name in names:
             bundle = _hashed(self._target.bundle(name))
             if not self._is_same(name, _hashed(self._source.bundle(name)), bundle):
                 raise _differs(f"debate {name}", self._target)

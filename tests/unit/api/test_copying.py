@@ -565,7 +565,7 @@ def test_an_altered_record_is_copied_as_it_is_and_found_out_in_the_copy(old, new
         assert hansard.verify(here, debate) == found
 
 
-@pytest.mark.parametrize("lost", ["= 3", "> 5"])
+@pytest.mark.parametrize("lost", ["= 3", "> 5", "> 0"])
 def test_a_source_that_lost_entries_is_refused(old, new, lost):
     with Store.open(f"sqlite:///{old}") as store:
         debate = store.debates()[0]
