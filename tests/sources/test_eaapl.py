@@ -14,16 +14,19 @@ from jsonschema import Draft202012Validator
 
 import hansard
 from hansard import UsageError
+from hansard.errors import SeatError
 from hansard.examples.sources import eaapl
 from hansard.governance.approval import lines_for, sign
 from hansard.record import policy as policies
 from hansard.record.note import Signer
+from hansard.rules import replies
 from hansard.rules.formats import moderated
 from hansard.runtime import session
 from hansard.runtime.inputs import packaged_templates
 from hansard.schemas import SCHEMAS
 from hansard.sources import eaapl as source
 from hansard.verify import verifier
+from hansard.verify.checks import MAX_REPLY
 from sources.played import PRICES, QUESTION, priced
 from support import answered, argued
 
@@ -757,6 +760,16 @@ def test_a_text_in_the_place_of_a_list_is_sent_back(member):
     assert run_source(agents).status == "COMPLETE"
     first, again = agents["proposer_agent"].asked
     assert "additionalInstruction" in {*again} - {*first}
+
+
+def test_a_text_that_is_too_long_for_a_reply_is_not_read(monkeypatch):
+    """16 MB of JSON took 1.4 GB before it was refused."""
+    read, lengths = replies.read, list[int]()
+    monkeypatch.setattr(replies, "read", lambda text: (lengths.append(len(text)), read(text))[1])
+    long = json.dumps({**last_of("proposer"), "thesis": "x" * MAX_REPLY})
+    with pytest.raises(SeatError, match="a shorter one"):
+        run_source(agree(framing=[json.dumps(last_of("framing"))], proposer=[long]))
+    assert 0 < max(lengths) <= MAX_REPLY
 
 
 def test_rebuttals_may_say_which_objection_they_answer_and_what_they_cite():

@@ -36,6 +36,7 @@ from hansard.rules.own import names_of
 from hansard.runtime.models.base import Completion
 from hansard.runtime.models.callables import outcome
 from hansard.sources.calling import Seat, check_call, named_after
+from hansard.verify.checks import MAX_REPLY
 
 if TYPE_CHECKING:
     from hansard.report.formats import ModeratedResult
@@ -216,6 +217,8 @@ def _seat(role: str, agent: Agent, ledger: _Ledger) -> Seat:
         if not isinstance(said, Completion | str):
             return _translated(role, to_jsonable_python(said), ledger)
         text = said if isinstance(said, str) else said.text
+        if len(text) > MAX_REPLY:  # it is refused as it is
+            return said
         try:
             value = replies.read(text)
         except replies.Unreadable:

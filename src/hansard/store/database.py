@@ -25,7 +25,7 @@ from hansard.store.mapping import Debates
 MOST_BYTES = 2 * MAX_EXPORT  # that are read at once: no record that can be exported has as many
 TEMPLATE = "SELECT body FROM templates WHERE sha256 = ?"
 EACH = 64  # bytes that a row counts for, beside what is in it
-_MOST_ENTRIES = 1 << 53  # of any store: beyond, a database gives numbers in no order
+_MOST_ENTRIES = 1 << 52  # of a store in which a debate is opened
 LOCK_SECONDS = 60  # for which a writer waits for another
 
 Select = Callable[..., Sequence[Sequence[Any]]]
@@ -179,13 +179,7 @@ class Tables(ABC):
         first = events[0]
         debate = UUID(str(first.originator_id)).hex
         entries = self.add(c, events)
-        later = f"SELECT 1 FROM stored_events WHERE {self.place} > ? LIMIT 1"  # noqa: S608
-        if entries > _MOST_ENTRIES or self.reading(c)(later, entries):
-            raise DataError(
-                "store.corrupt",
-                f"{self.name} does not number a new entry after all others, so what reads them in "
-                "their order would miss it; restore it from a copy, or name another store",
-            )
+        self._require_last(c, entries, opens=first.originator_version == 1)
         if extras.blobs:
             c.executemany(
                 "INSERT INTO blobs VALUES (?, ?, ?)",
@@ -214,6 +208,20 @@ class Tables(ABC):
         if self.changed(c) != 1:
             raise NotNext(first.originator_id)
         return entries
+
+    def _require_last(self, c: Cursor, entries: int, *, opens: bool) -> None:
+        """Raise DataError `store.corrupt` where the entries just added do not come last.
+
+        What reads the log in its order would miss them. Where there are no higher numbers left, a
+        database gives them in no order; so a debate is opened only where all of it will fit.
+        """
+        later = f"SELECT 1 FROM stored_events WHERE {self.place} > ? LIMIT 1"  # noqa: S608
+        if (opens and entries > _MOST_ENTRIES) or self.reading(c)(later, entries):
+            raise DataError(
+                "store.corrupt",
+                f"{self.name} does not number a new entry after all others, so what reads them in "
+                "their order would miss it; restore it from a copy, or name another store",
+            )
 
     def _require_kept(self, c: Cursor, templates: Iterable[tuple[str, bytes]]) -> None:
         """Raise DataError where another text stands under a template's name: debates share it.

@@ -56,7 +56,7 @@ class Recorder(Tables, PostgresApplicationRecorder):
     holds = "position(? IN {}) > 0"
     searched = """row.place IN (SELECT place
         FROM unnest(CAST(:words AS text[])) AS word
-        JOIN projected_texts ON said @@ phraseto_tsquery('simple', word)
+        JOIN projected_texts ON said @@ phraseto_tsquery('simple'::regconfig, word)
         GROUP BY place HAVING count(DISTINCT word) = cardinality(CAST(:words AS text[])))"""
     refused = psycopg.errors.IntegrityError
     home: Postgres  # set as soon as it is open
@@ -158,7 +158,8 @@ class Recorder(Tables, PostgresApplicationRecorder):
     def put_words(self, c: Cursor, place: int, words: str) -> None:
         for text in _pieces(_tokens(words)):
             c.execute(
-                "INSERT INTO projected_texts VALUES (?, to_tsvector('simple', ?))", (place, text)
+                "INSERT INTO projected_texts VALUES (?, to_tsvector('simple'::regconfig, ?::text))",
+                (place, text),
             )
 
     @override

@@ -4,13 +4,12 @@ PostgreSQL picks the function on the search path whose types fit best. So a role
 functions in the store's schema can make our statements call its own, and these then run with the
 rights of our role. The same goes for triggers. So nothing there may belong to another role. And of
 the owner's functions and operators, as a dump that was restored brings them, none may have a name
-of PostgreSQL's own with types that our statements have. The statements below give the exact types
+of PostgreSQL's own for other types than it has. The statements below give the exact types
 of whatever they call, so that no planted function fits better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import psycopg
@@ -36,12 +35,14 @@ _PLANTED = """WITH known AS (
     JOIN pg_namespace ON pg_namespace.oid = place JOIN pg_roles ON pg_roles.oid = owner
     WHERE nspname = current_schema() AND owner NOT IN (SELECT oid FROM known) LIMIT 1"""
 _OPERATORS = ["=", "<>", "<", ">", "<=", ">=", "||", "+", "-", "*", "/", "|", "<<", "@@", "~~"]
+# What an extension adds for a type of its own is called with that alone. Nobody but a superuser
+# makes such a type, which is a `b` without elements; values of others may be taken for one of ours.
 _FITTING = """WITH place AS (
       SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
-    plain AS (
-      SELECT pg_type.oid FROM pg_type WHERE typnamespace = 'pg_catalog'::regnamespace
-        OR pg_catalog.ltrim(typname::text, '_'::text) = ANY(%(names)s::text[])
-        OR pg_catalog.ltrim(typname::text, '_'::text) LIKE 'procrastinate%%'::text),
+    own AS (
+      SELECT oid FROM pg_type WHERE typtype = 'b' AND typelem = 0::oid
+        AND typnamespace <> 'pg_catalog'::regnamespace
+        AND NOT EXISTS (SELECT FROM pg_cast WHERE casttarget = pg_type.oid AND castcontext = 'i')),
     found (kind, name, owner) AS (
       SELECT 'function'::text, proname, proowner FROM pg_proc AS other
       WHERE pronamespace = (SELECT oid FROM place)
@@ -49,14 +50,12 @@ _FITTING = """WITH place AS (
           WHERE pronamespace = 'pg_catalog'::regnamespace)
         AND NOT EXISTS (SELECT FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
           AND proname = other.proname AND proargtypes = other.proargtypes)
-        AND NOT EXISTS (SELECT FROM pg_catalog.unnest(proargtypes::oid[]) AS type
-          WHERE type NOT IN (SELECT oid FROM plain))
+        AND NOT EXISTS (SELECT FROM own WHERE oid = ANY(proargtypes::oid[]))
       UNION ALL SELECT 'operator'::text, oprname, oprowner FROM pg_operator AS other
-      WHERE oprnamespace = (SELECT oid FROM place) AND oprname = ANY(%(operators)s::name[])
-        AND oprright IN (SELECT oid FROM plain)
-        AND (oprleft = 0::oid OR oprleft IN (SELECT oid FROM plain))
+      WHERE oprnamespace = (SELECT oid FROM place) AND oprname = ANY(%s::name[])
         AND NOT EXISTS (SELECT FROM pg_operator WHERE oprnamespace = 'pg_catalog'::regnamespace
-          AND oprname = other.oprname AND oprleft = other.oprleft AND oprright = other.oprright))
+          AND oprname = other.oprname AND oprleft = other.oprleft AND oprright = other.oprright)
+        AND NOT EXISTS (SELECT FROM own WHERE oid IN (oprleft, oprright)))
     SELECT kind, name, rolname FROM found JOIN pg_roles ON pg_roles.oid = owner LIMIT 1"""
 _OPEN = """SELECT has_schema_privilege('public'::name, nspname::text, 'CREATE'::text)
     FROM pg_namespace WHERE nspname = current_schema()"""
@@ -64,14 +63,11 @@ _OWNER = """SELECT tableowner FROM pg_tables
     WHERE schemaname = current_schema() AND tablename = 'hansard_versions'::name"""
 
 
-def require_none(connection: psycopg.Connection[Any], url: str, types: Iterable[str]) -> None:
-    """Raise DataError `store.foreign` where others have put something into the store's schema.
-
-    The store has these types of its own.
-    """
-    fitting = {"names": [*types], "operators": _OPERATORS}
+def require_none(connection: psycopg.Connection[Any], url: str) -> None:
+    """Raise DataError `store.foreign` where others have put something into the store's schema."""
     row = (
-        connection.execute(_PLANTED).fetchone() or connection.execute(_FITTING, fitting).fetchone()
+        connection.execute(_PLANTED).fetchone()
+        or connection.execute(_FITTING, (_OPERATORS,)).fetchone()
     )
     if row:
         kind, name, owner = row

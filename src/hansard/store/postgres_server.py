@@ -141,7 +141,7 @@ class Postgres(Database):
                 )
         if problem:
             raise DataError("store.server", f"{self.url} cannot hold a store: {problem}")
-        postgres_planted.require_none(self._session, self.url, _MADE_HERE)
+        postgres_planted.require_none(self._session, self.url)
         return str(schema)
 
     def _stay(self, schema: str) -> None:

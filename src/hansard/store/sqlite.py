@@ -8,6 +8,7 @@ that a line lost from the end shows.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -49,6 +50,7 @@ from hansard.store.work import STEPS, Work
 SCHEME = "sqlite:///"
 _LONGEST_TEXT = 1 << 24  # bytes of a text that is no blob: names, numbers, hashes
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+_SPACES = re.compile("[ \t\n\f\r]+")
 _ROOTS = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
 _MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
 
@@ -334,8 +336,11 @@ def _text(data: bytes) -> str:
 
 
 def _as_kept(statement: str) -> str:
-    """Return a statement as SQLite keeps it, but for its spaces."""
-    return " ".join(statement.replace(" IF NOT EXISTS", "", 1).split())
+    """Return a statement as SQLite keeps it, but for what it takes for spaces.
+
+    To it, any other space is a letter of a name: with one between them, PRIMARY KEY makes no key.
+    """
+    return _SPACES.sub(" ", statement.replace(" IF NOT EXISTS", "", 1)).strip(" ")
 
 
 def _kept(statements: Iterable[str]) -> Iterator[tuple[str, str, str, str | None]]:

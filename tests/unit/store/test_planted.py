@@ -262,6 +262,19 @@ def test_a_table_that_sqlite_finds_and_whoever_asks_for_tables_does_not_is_refus
     assert refusal(lambda: read(planted), planted) in {"store.foreign", "store.corrupt"}
 
 
+@pytest.mark.parametrize("space", ["\xa0", "\u2003", "\x85", "\x1c"])
+def test_a_statement_with_a_space_that_is_none_to_sqlite_is_refused(planted, space):
+    """A row without a place stood for a debate, and survived a rebuild."""
+    with closing(sqlite3.connect(planted)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute(
+            "UPDATE sqlite_master SET sql = replace(sql, 'PRIMARY KEY', ?) WHERE name = ?",
+            (f"PRIMARY{space}KEY", "projected"),
+        )
+    codes = {"store.foreign", "store.failed", "store.corrupt"}
+    assert refusal(lambda: read(planted)) in codes
+
+
 def test_a_store_in_which_two_tables_share_a_page_is_refused(planted):
     """What `list` wrote for itself stood in the place of the first entry of a debate."""
     with closing(sqlite3.connect(planted)) as connection, connection:

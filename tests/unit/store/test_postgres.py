@@ -717,6 +717,12 @@ def test_without_its_packages_the_command_that_installs_them_is_named(monkeypatc
 
 EAT = """CREATE FUNCTION eat() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$"""
 (ON_HEADS,) = (each for each in postgres_tables.VERSIONS[0] if "TRIGGER heads_grow" in each)
+OWN_TYPE = (  # as an extension adds one
+    "CREATE TYPE own",
+    "CREATE FUNCTION own_in(cstring) RETURNS own LANGUAGE internal STRICT AS 'textin'",
+    "CREATE FUNCTION own_out(own) RETURNS cstring LANGUAGE internal STRICT AS 'textout'",
+    "CREATE TYPE own (INPUT = own_in, OUTPUT = own_out, LIKE = text)",
+)
 OTHER_TABLES = {
     "a trigger that eats entries": (
         EAT,
@@ -809,6 +815,15 @@ OTHER_TABLES = {
         """CREATE FUNCTION to_tsvector(text, text, x integer DEFAULT 1) RETURNS tsvector
            LANGUAGE sql AS 'SELECT $2::tsvector'""",
     ),
+    "a function of a domain, which is taken for a text": (
+        "CREATE DOMAIN own AS text",
+        "CREATE FUNCTION to_tsvector(own, text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+    ),
+    "a function of a type that our values are taken for": (
+        *OWN_TYPE,
+        "CREATE CAST (text AS own) WITHOUT FUNCTION AS IMPLICIT",
+        "CREATE FUNCTION length(own) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
+    ),
     "a function that fits the queue's better": (
         "CREATE FUNCTION pg_notify(text, varchar) RETURNS void LANGUAGE sql AS 'SELECT'",
     ),
@@ -898,8 +913,10 @@ def test_what_changes_nothing_of_what_is_told_is_no_matter(url):
         url, EAT, "CREATE INDEX i ON projected (cost)", "DROP INDEX projected_question",
         "DROP TRIGGER heads_grow ON heads", "ALTER TABLE register DISABLE TRIGGER ALL",
         "CREATE TABLE other (debate uuid)", "COMMENT ON TABLE blobs IS 'texts'",
-        "CREATE TYPE own AS (x integer)",
+        *OWN_TYPE,
         "CREATE FUNCTION max(own, own) RETURNS own LANGUAGE sql AS 'SELECT $1'",
+        "CREATE FUNCTION joined(own, own) RETURNS own LANGUAGE sql AS 'SELECT $1'",
+        "CREATE OPERATOR || (LEFTARG = own, RIGHTARG = own, FUNCTION = joined)",
         "CREATE FUNCTION lower(text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
         "CREATE FUNCTION similar(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT true'",
         "CREATE OPERATOR % (LEFTARG = text, RIGHTARG = text, FUNCTION = similar)",

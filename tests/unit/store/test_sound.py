@@ -116,16 +116,28 @@ def test_nor_are_rows_made_where_a_page_in_use_is_free(closed):
 LAST = "UPDATE stored_events SET rowid = ? WHERE rowid = (SELECT max(rowid) FROM stored_events)"
 
 
-@pytest.mark.parametrize("number", [1 << 53, (1 << 63) - 1])
-def test_nor_is_anything_recorded_that_would_not_come_last(closed, number):
-    """SQLite then numbers entries at random, and a budget counted no debate that came later."""
-    with closing(sqlite3.connect(closed)) as connection, connection:
+def number_last(path, number):
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TRIGGER lines_stand")
         connection.execute(LAST, (number,))
+
+
+@pytest.mark.parametrize("number", [1 << 52, (1 << 63) - 1])
+def test_nor_is_anything_recorded_that_would_not_come_last(closed, number):
+    """SQLite then numbers entries at random, and a budget counted no debate that came later."""
+    number_last(closed, number)
     with Store.open(f"sqlite:///{closed}") as store:
         there = store.debates()
         assert refused(lambda: run(store), closed)
         assert store.debates() == there
+
+
+def test_a_debate_that_was_opened_is_recorded_to_its_end(closed):
+    """Else replies are paid for that cannot be recorded."""
+    number_last(closed, (1 << 52) - 9)
+    with Store.open(f"sqlite:///{closed}") as store:
+        assert hansard.verify(store, run(store)).ok
+        assert refused(lambda: run(store), closed)
 
 
 def test_nor_is_it_written_anew(closed):
