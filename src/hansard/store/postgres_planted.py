@@ -37,12 +37,14 @@ _PLANTED = """WITH known AS (
 _OPERATORS = ["=", "<>", "<", ">", "<=", ">=", "||", "+", "-", "*", "/", "|", "<<", "@@", "~~"]
 # What an extension adds for a type of its own is called with that alone. Nobody but a superuser
 # makes such a type, which is a `b` without elements; values of others may be taken for one of ours.
-_FITTING = """WITH place AS (
+_OWN = """SELECT oid FROM pg_type WHERE typtype = 'b' AND typelem = 0::oid
+    AND typnamespace <> 'pg_catalog'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_cast WHERE casttarget = pg_type.oid AND castcontext = 'i')"""
+# So of a function that cannot be called without such a value.
+HAS_OWN = f"""(provariadic = 0::oid AND EXISTS (SELECT FROM ({_OWN}) AS own
+    WHERE own.oid = ANY((proargtypes::oid[])[0:pronargs - pronargdefaults - 1])))"""
+_FITTING = f"""WITH place AS (
       SELECT oid FROM pg_namespace WHERE nspname = current_schema()),
-    own AS (
-      SELECT oid FROM pg_type WHERE typtype = 'b' AND typelem = 0::oid
-        AND typnamespace <> 'pg_catalog'::regnamespace
-        AND NOT EXISTS (SELECT FROM pg_cast WHERE casttarget = pg_type.oid AND castcontext = 'i')),
     found (kind, name, owner) AS (
       SELECT 'function'::text, proname, proowner FROM pg_proc AS other
       WHERE pronamespace = (SELECT oid FROM place)
@@ -50,13 +52,16 @@ _FITTING = """WITH place AS (
           WHERE pronamespace = 'pg_catalog'::regnamespace)
         AND NOT EXISTS (SELECT FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
           AND proname = other.proname AND proargtypes = other.proargtypes)
-        AND NOT EXISTS (SELECT FROM own WHERE oid = ANY(proargtypes::oid[]))
+        AND NOT {HAS_OWN}
       UNION ALL SELECT 'operator'::text, oprname, oprowner FROM pg_operator AS other
       WHERE oprnamespace = (SELECT oid FROM place) AND oprname = ANY(%s::name[])
         AND NOT EXISTS (SELECT FROM pg_operator WHERE oprnamespace = 'pg_catalog'::regnamespace
           AND oprname = other.oprname AND oprleft = other.oprleft AND oprright = other.oprright)
-        AND NOT EXISTS (SELECT FROM own WHERE oid IN (oprleft, oprright)))
-    SELECT kind, name, rolname FROM found JOIN pg_roles ON pg_roles.oid = owner LIMIT 1"""
+        AND NOT EXISTS (SELECT FROM ({_OWN}
+          UNION SELECT oid FROM pg_type WHERE typcategory = 'A') AS own
+          WHERE oid IN (oprleft, oprright)))
+    SELECT kind, name, rolname FROM found JOIN pg_roles ON pg_roles.oid = owner
+    LIMIT 1"""  # noqa: S608
 _OPEN = """SELECT has_schema_privilege('public'::name, nspname::text, 'CREATE'::text)
     FROM pg_namespace WHERE nspname = current_schema()"""
 _OWNER = """SELECT tableowner FROM pg_tables

@@ -73,6 +73,8 @@ _LINES = """WITH ours AS (
         WHERE NOT tgisinternal
       UNION ALL SELECT ev_class, 'rule '::text || rulename::text
         FROM pg_rewrite JOIN ours ON ours.oid = ev_class
+      UNION ALL SELECT stxrelid, 'statistics of an expression'::text
+        FROM pg_statistic_ext JOIN ours ON ours.oid = stxrelid WHERE stxexprs IS NOT NULL
       UNION ALL SELECT polrelid, 'policy '::text || polname::text
         FROM pg_policy JOIN ours ON ours.oid = polrelid
       UNION ALL SELECT ours.oid, 'numbers that do not come in order'::text

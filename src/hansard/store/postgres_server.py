@@ -76,15 +76,15 @@ _MADE_HERE = postgres_schema.made_by((_VERSIONS, *chain(*VERSIONS)))
 _VERSION = "SELECT coalesce(max(version), 0) FROM hansard_versions"
 _MIGRATED = "INSERT INTO hansard_versions (version, engine) VALUES (%s, %s)"
 _NOT_MINE = """SELECT tableowner FROM pg_tables WHERE schemaname = current_schema()
-    AND tablename = 'hansard_versions' AND NOT pg_has_role(tableowner, 'MEMBER')"""
+    AND tablename = 'hansard_versions' AND NOT pg_has_role(tableowner, 'MEMBER'::text)"""
 _MIGRATING = "SELECT pg_advisory_lock(hashtext('hansard migrate'))"
 _MIGRATES_NO_MORE = "SELECT pg_advisory_unlock(hashtext('hansard migrate'))"
 _WHO_MIGRATES = """SELECT pid, usename FROM pg_locks JOIN pg_stat_activity USING (pid)
     WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND (classid::bigint << 32) | objid::bigint = hashtext('hansard migrate')
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
-_MAY_MAKE = "SELECT has_schema_privilege(current_schema(), 'CREATE')"
-_MAY_ERASE = "SELECT has_table_privilege('blobs', 'DELETE')"
+_MAY_MAKE = "SELECT has_schema_privilege(current_schema()::text, 'CREATE'::text)"
+_MAY_ERASE = "SELECT has_table_privilege('blobs'::text, 'DELETE'::text)"
 _MAY_QUEUE = """SELECT bool_and(has_table_privilege(name, right_to))
     FROM unnest(ARRAY['procrastinate_jobs', 'procrastinate_events', 'procrastinate_workers',
         'procrastinate_periodic_defers', 'hansard_pauses']) AS name,

@@ -29,7 +29,8 @@ _VERSION = 4  # of the tables, and of what their rows say
 _UNTIL = "SELECT version, position FROM projected_until"
 _HEAD = "SELECT head FROM heads WHERE debate = ?"
 _PLACES = "SELECT place FROM projected WHERE debate = ?"
-_COUNTS = "SELECT (SELECT count(*) FROM heads), (SELECT count(*) FROM projected)"
+# SQLite's count of all rows is one step of its machine, and pages may lead back to one another.
+_COUNTS = "SELECT (SELECT count(debate) FROM heads), (SELECT count(place) FROM projected)"
 _HEADS = "SELECT debate FROM heads WHERE debate > ? ORDER BY debate LIMIT ?"
 _AT_ONCE = 5_000  # entries whose debates are read before their rows are written
 _HUGE = 1e40  # more than any sum of figures, or of their squares

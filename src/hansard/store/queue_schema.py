@@ -4,7 +4,8 @@ Triggers and functions of the queue run with the rights of whoever puts a debate
 transaction. So what could do anything but keep the queue is refused:
 
 - a function with a name that Procrastinate's SQL has, unless its text is there too;
-- a rule, a view or the like, and a default, condition or trigger with a word its SQL has not.
+- a rule, a view or the like, and a default, condition or trigger with a word its SQL has not, or
+  with anything of another schema.
 
 That SQL is what makes a queue, what asks it, and what brought earlier ones up to date, so that a
 queue that an earlier release of Procrastinate's made is known too.
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from hansard.store import postgres_schema
+from hansard.store.postgres_planted import HAS_OWN
 from hansard.store.queue import PAUSES
 
 _LONGEST = 10_000  # signs of a function's text
@@ -32,6 +34,7 @@ _DEFINED = f"""WITH place AS (
         THEN ''::text ELSE pg_catalog.left(prosrc, {_LONGEST}) END
       FROM pg_proc JOIN place ON pronamespace = place.oid
       WHERE proname = ANY(%(words)s::name[])
+        AND NOT {HAS_OWN}
     UNION ALL SELECT 'trigger'::text, tgname::text,
         pg_catalog.left(pg_catalog.pg_get_triggerdef(pg_trigger.oid, true), {_LONG})
       FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid JOIN place ON relnamespace = place.oid
@@ -40,6 +43,7 @@ _DEFINED = f"""WITH place AS (
 _SAID = {"foreign", "key", "any", "array", "kind", "column", "generated", "nextval", "regclass"}
 _COMPARED = ("kind table", "kind type", "column ", "unique ", "index where ", "constraint ")
 _words = re.compile(r"\w+").findall
+_of_row = re.compile(r"(?<![\w:.\"])(?:new|old)\.\w+(?![\w(])").sub
 _relation = re.compile(r"\bCREATE (?:TABLE|TYPE) (?:IF NOT EXISTS )?(\w+)").findall
 _function = re.compile(
     r"\bCREATE (?:OR REPLACE )?FUNCTION\s+(\w+)\s*\(.*?\bAS\s+\$(\w*)\$(.*?)\$\2\$", re.DOTALL
@@ -82,7 +86,8 @@ def _others(connection: psycopg.Connection[Any], known: _Known) -> Iterator[str]
 
     def has_known_words(said: str) -> bool:
         words = (word for word in _words(said.lower()) if not word.isdigit())
-        return len(said) < _LONG and known.words.issuperset(words)
+        is_elsewhere = "." in _of_row("", said)  # it names the schema of what is in another
+        return len(said) < _LONG and not is_elsewhere and known.words.issuperset(words)
 
     asked = {"words": [*known.words], "relations": [*known.relations]}
     defined = connection.execute(_DEFINED, asked).fetchall()

@@ -433,6 +433,8 @@ RINGS = {
     "ids of all": ("sqlite_autoindex_stored_events_1", "verify --all", 2),
     "entries": ("stored_events", "list", 2),
     "what finds debates": ("projected", "list", 2),
+    "heads": ("heads", "list", 2),
+    "what counts what finds debates": ("sqlite_autoindex_projected_1", "list", 2),
     "what is made anew": ("projected", "projection rebuild", 2),
     "texts": ("blobs", "verify --all", 1),
 }

@@ -824,6 +824,20 @@ OTHER_TABLES = {
         "CREATE CAST (text AS own) WITHOUT FUNCTION AS IMPLICIT",
         "CREATE FUNCTION length(own) RETURNS integer LANGUAGE sql AS 'SELECT 1'",
     ),
+    "a function with a type of an extension's that need not be given": (
+        *OWN_TYPE,
+        """CREATE FUNCTION unnest(stored_event_uuid[], x own DEFAULT NULL)
+           RETURNS SETOF stored_event_uuid LANGUAGE sql AS 'SELECT pg_catalog.unnest($1)'""",
+    ),
+    "a function with any number of an extension's types": (
+        *OWN_TYPE,
+        """CREATE FUNCTION unnest(stored_event_uuid[], VARIADIC x own[])
+           RETURNS SETOF stored_event_uuid LANGUAGE sql AS 'SELECT pg_catalog.unnest($1)'""",
+    ),
+    "statistics that call a function": (
+        "CREATE FUNCTION f(integer) RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'",
+        "CREATE STATISTICS s ON (place + f(1)), cost FROM projected",
+    ),
     "a function that fits the queue's better": (
         "CREATE FUNCTION pg_notify(text, varchar) RETURNS void LANGUAGE sql AS 'SELECT'",
     ),

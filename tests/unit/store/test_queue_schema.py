@@ -47,6 +47,21 @@ PLANTED = {
         ADD CONSTRAINT jobs CHECK (lock = '{" " * 2000}' AND {ANY_SQL})""",
     "a default": """
         ALTER TABLE procrastinate_jobs ALTER attempts SET DEFAULT length(pg_read_file('x'))""",
+    "a trigger that runs what is in another schema": f"""
+        CREATE SCHEMA jobs; {EAT.format("jobs.status")}
+        CREATE TRIGGER jobs AFTER DELETE ON procrastinate_jobs EXECUTE FUNCTION jobs.status()""",
+    "a condition with what is in another schema": """
+        CREATE SCHEMA jobs; CREATE FUNCTION jobs.now() RETURNS integer LANGUAGE sql AS 'SELECT 1';
+        ALTER TABLE procrastinate_jobs ADD CONSTRAINT jobs CHECK (jobs.now() IS NOT NULL)""",
+    "a trigger's condition with what is in a schema called new": f"""
+        CREATE SCHEMA new; CREATE FUNCTION new.status(text) RETURNS boolean LANGUAGE sql
+        AS 'SELECT true';
+        CREATE TRIGGER jobs AFTER INSERT ON procrastinate_jobs FOR EACH ROW
+        WHEN (new.status(new.lock)) EXECUTE FUNCTION {INSERTED}()""",
+    "a trigger's condition with a type in a schema called new": f"""
+        CREATE SCHEMA new; CREATE DOMAIN new.job AS text CHECK (VALUE IS NOT NULL);
+        CREATE TRIGGER jobs AFTER INSERT ON procrastinate_jobs FOR EACH ROW
+        WHEN (new.lock::new.job IS NULL) EXECUTE FUNCTION {INSERTED}()""",
     "a rule": "CREATE RULE r AS ON INSERT TO procrastinate_jobs DO ALSO DELETE FROM heads",
     "a view": f"""
         ALTER TABLE hansard_pauses RENAME TO other;
@@ -129,3 +144,11 @@ def test_what_an_administrator_adds_of_no_harm_is_no_matter(url):
     with Store.open(url) as store:
         for act in ACTS.values():
             act(store)
+
+
+def test_what_an_extension_adds_is_no_matter(url):
+    """All that the server has; those of Debian's have operators and functions of many names."""
+    names = servers.sql(url, "SELECT name FROM pg_available_extensions")
+    servers.sql(url, *(f'CREATE EXTENSION IF NOT EXISTS "{name}" CASCADE' for (name,) in names))
+    with Store.open(url) as store:
+        store.require_queue()
