@@ -31,7 +31,7 @@ from hansard.store import copied, registering
 from hansard.store.application import Store
 from hansard.store.copied import Copied
 from hansard.store.database import Cursor, Extras, NotNext, Select, Tables
-from hansard.store.guard import guard, id_of
+from hansard.store.guard import guard, id_of, require_later
 from hansard.store.mapping import bytes_of
 from hansard.store.projection import forget
 from hansard.store.register import Kept
@@ -324,6 +324,7 @@ class _Copying:
             if not rows:
                 return
             yield [tuple(row) for row in rows]
+            require_later(rows[-1][0], after)
             after = rows[-1][0]
 
     # The end

@@ -6,7 +6,7 @@ import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from eventsourcing.persistence import (
@@ -80,6 +80,15 @@ def guard_rows() -> Iterator[None]:
             if getattr(found, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
                 raise
             raise to_be_rebuilt() from None
+
+
+def require_later(found: Any, before: Any) -> None:
+    """Raise DataError `store.corrupt` where what is read next does not come after what was read.
+
+    Pages of a file may lead back to one another; to read on would have no end.
+    """
+    if type(found) is not type(before) or not found > before:
+        raise _damaged(": its pages lead back to one another")
 
 
 def _damaged(why: str = "") -> DataError:

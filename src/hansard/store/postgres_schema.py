@@ -78,8 +78,10 @@ _LINES = """WITH ours AS (
       UNION ALL SELECT polrelid, 'policy '::text || polname::text
         FROM pg_policy JOIN ours ON ours.oid = polrelid
       UNION ALL SELECT ours.oid, 'numbers that do not come in order'::text
-        FROM pg_sequence JOIN pg_depend ON objid = seqrelid AND deptype IN ('a', 'i')
-        JOIN ours ON ours.oid = refobjid WHERE seqincrement <> 1 OR seqcycle OR seqcache <> 1
+        FROM pg_sequence JOIN pg_depend ON seqrelid IN (objid, refobjid)
+        LEFT JOIN pg_attrdef ON classid = 'pg_attrdef'::regclass AND pg_attrdef.oid = objid
+        JOIN ours ON ours.oid IN (refobjid, adrelid)
+        WHERE seqincrement <> 1 OR seqcycle OR seqcache <> 1 OR seqmax <> 9223372036854775807
       UNION ALL SELECT ours.oid, 'rows of another table'::text
         FROM pg_inherits JOIN ours ON ours.oid = inhrelid OR ours.oid = inhparent)
     SELECT DISTINCT relname::text, line FROM found JOIN ours ON ours.oid = relation LIMIT 10000"""

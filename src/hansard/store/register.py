@@ -22,7 +22,7 @@ from hansard.record.note import SIGNATURE
 from hansard.record.register import Line
 from hansard.store import copied, registering
 from hansard.store.database import Cursor, Select, Tables
-from hansard.store.guard import guard, id_of
+from hansard.store.guard import guard, id_of, require_later
 from hansard.store.registering import HASH, Row, bytes_of
 
 _PAGE = 10_000  # lines that are read at once
@@ -188,6 +188,7 @@ class Register:
             with self._reading() as select:
                 rows = [_kept(*row) for row in select(_CHECKPOINTS, after, _FEW)]
             for row in rows:
+                require_later(row.size, after)
                 after = row.size
                 yield row
             if len(rows) < _FEW:
@@ -220,6 +221,7 @@ class Register:
             with self._reading() as select:
                 rows = select(_NOTES, after, size, _FEW)
             for row in rows:
+                require_later(row[0], after)
                 after = row[0]
                 yield bytes_of(row[1])
             if len(rows) < _FEW:
@@ -241,6 +243,8 @@ class Register:
                 opened, end = map(line_hash, map(bytes_of, (first, last)))
                 over = registering.is_over(last)
                 yield Stored(id_of(debate), opened, head if head == end else "", over)
+                if after:
+                    require_later(debate, *after)
                 where, after = "heads.debate > ?", (debate,)
             if len(rows) < _FEW:
                 return
@@ -252,6 +256,7 @@ class Register:
             with self._reading() as select:
                 rows = select(_ENTRIES, UUID(debate).hex, before, _FEW)
             for seq, line in rows:
+                require_later(before, seq)
                 before = seq
                 yield line_hash(bytes_of(line))
             if len(rows) < _FEW:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from uuid import UUID
 
 from hansard.store.database import Select
-from hansard.store.guard import id_of
+from hansard.store.guard import id_of, require_later
 from hansard.store.mapping import bytes_of
 
 _HOLDING = "SELECT debate, name FROM blobs WHERE debate != ? AND {body_holds} AND {body_holds}"
@@ -87,9 +87,10 @@ def _read(select: Select, debate: str, wanted: Collection[bytes]) -> Iterator[tu
     """Yield the same, reading each text of the others."""
     sought = Sought(wanted)
     for (key,) in select(_OTHERS, UUID(debate).hex):
-        last: object = ""
+        last = ""
         while rows := select(_SOME, key, last):
             yield from (
                 (id_of(key), str(name)) for name, body in rows if sought.is_in(bytes_of(body))
             )
+            require_later(rows[-1][0], last)
             last = rows[-1][0]

@@ -10,6 +10,7 @@ import stat
 import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from hansard.record.bundle import MAX_EXPORT, Head
 from hansard.store.application import Batch, Store
 from hansard.store.database import EACH, Extras
 from hansard.store.guard import guard
+from hansard.store.work import Work
 from instant import GUARD
 from measuring import peak
 from playing import run
@@ -434,7 +436,6 @@ RINGS = {
     "entries": ("stored_events", "list", 2),
     "what finds debates": ("projected", "list", 2),
     "heads": ("heads", "list", 2),
-    "what counts what finds debates": ("sqlite_autoindex_projected_1", "list", 2),
     "what is made anew": ("projected", "projection rebuild", 2),
     "texts": ("blobs", "verify --all", 1),
 }
@@ -459,6 +460,57 @@ def test_pages_that_lead_back_to_one_another_hold_no_command_up(shelf, where):
     ended, said = asked(shelf.path, command)
     assert ended == code, said
     assert code == 1 or said.endswith("[store.corrupt]\n")
+
+
+def test_a_step_that_reads_much_counts_by_its_time(tmp_path, monkeypatch):
+    """Each may read a value of any size: 17 MB of them held `list` up for hours."""
+    times = [5.0, 64, 75.1, 100, 169, 1000]
+    monkeypatch.setattr("hansard.store.work.thread_time", lambda: times.pop(0))
+    path = tmp_path / "h.db"
+    path.write_bytes(bytes(1_000_000))
+    work = Work(path)
+    assert (work(), work(), work.exceeded) == (False, True, True)
+    work.begin()
+    assert not work()
+    with ThreadPoolExecutor() as pool:  # whose clock is another
+        assert not pool.submit(work).result()
+
+
+def lead_back(path, table):
+    """Put what a leaf of a table says first at its end as well: to read on has no end."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        found = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        ((root,),) = connection.execute(found, (table,))
+    data = bytearray(path.read_bytes())
+    begin = (root - 1) * PAGE
+    kind, cells = data[begin], int.from_bytes(data[begin + 3 : begin + 5], "big")
+    assert kind in (10, 13)
+    assert cells > 1
+    first = begin + 8
+    data[first : first + 2 * cells] = (
+        data[first : first + 2 * (cells - 1)] + data[first : first + 2]
+    )
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("table", "read_all"),
+    [
+        ("checkpoints", lambda store: list(store.register.checkpoints())),
+        ("checkpoints", lambda store: list(store.register.notes(1 << 60))),
+        ("heads", lambda store: list(store.register.debates())),
+    ],
+)
+def test_what_is_read_in_parts_has_an_end(shelf, monkeypatch, table, read_all):
+    for _ in range(5):
+        run(shelf.store)
+    shelf.sql(("UPDATE checkpoints SET note = x'00'",))
+    shelf.store.close()
+    lead_back(shelf.path, table)
+    monkeypatch.setattr("hansard.store.register._FEW", 3)
+    with Store.open(f"sqlite:///{shelf.path}") as store:
+        assert refusal(lambda: read_all(store), "lead back") == "store.corrupt"
 
 
 def test_nor_are_they_written_anew_without_an_end(shelf):

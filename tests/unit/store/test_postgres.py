@@ -788,6 +788,13 @@ OTHER_TABLES = {
     "numbers that fall": (
         "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE 1 RESTART 900",
     ),
+    "numbers that come to an end": (
+        "ALTER SEQUENCE stored_events_notification_id_seq MAXVALUE 100000",
+    ),
+    "numbers of nobody's that fall": (
+        "ALTER SEQUENCE stored_events_notification_id_seq OWNED BY NONE",
+        "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE -99 RESTART -1",
+    ),
     "numbers that each session puts by": (
         "ALTER SEQUENCE stored_events_notification_id_seq CACHE 1000",
     ),
@@ -870,10 +877,6 @@ def test_tables_that_would_do_otherwise_than_they_are_told_are_not_used(url, wha
 BEHIND = "UPDATE stored_events SET notification_id = notification_id + 1000000"
 OUT_OF_ORDER = {
     "a counter that is behind": (BEHIND,),
-    "a counter of nobody's that falls": (
-        "ALTER SEQUENCE stored_events_notification_id_seq OWNED BY NONE",
-        "ALTER SEQUENCE stored_events_notification_id_seq INCREMENT -1 MINVALUE -99 RESTART -1",
-    ),
 }
 
 
