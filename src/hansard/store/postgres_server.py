@@ -43,7 +43,11 @@ T = TypeVar("T")
 LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
 # What changes the meaning of statements, or of what they return: a database brings its own.
-_MEANING = {"client_encoding": "UTF8", "standard_conforming_strings": "on"}
+_MEANING = {
+    "client_encoding": "UTF8",
+    "gin_fuzzy_search_limit": "0",
+    "standard_conforming_strings": "on",
+}
 # A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
 # a machine is gone without a word.
 _SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';

@@ -905,6 +905,16 @@ def test_settings_of_a_database_change_no_meaning(url, setting):
         assert not hansard.list_debates(store, search="\u0141").debates
 
 
+def test_nor_do_they_in_the_session_of_a_worker(url):
+    """With a limit, a search by words leaves rows out at random."""
+    for setting in ("gin_fuzzy_search_limit = 1", "client_encoding = LATIN1"):
+        servers.sql(url, f"ALTER DATABASE {servers.database(url)} SET {setting}")
+    home = postgres_server.Postgres(url)
+    home.close()
+    for name, value in postgres_server._MEANING.items():
+        assert servers.sql(home.dsn, f"SHOW {name}") == [(value,)]
+
+
 def test_no_function_of_an_owners_runs_before_it_is_looked_for(url):
     servers.sql(
         url, "CREATE TABLE ran (x text)",
