@@ -42,10 +42,12 @@ from hansard.version import __version__
 T = TypeVar("T")
 LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
-# What changes the meaning of statements, or of what they return: a database brings its own.
-_MEANING = {
+# What changes the meaning of statements, or ends a session that has the lock of a debate while its
+# models answer: a database brings its own.
+_OWN = {
     "client_encoding": "UTF8",
     "gin_fuzzy_search_limit": "0",
+    "idle_session_timeout": "0",
     "standard_conforming_strings": "on",
 }
 # A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when
@@ -56,7 +58,7 @@ _SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
     SELECT pg_catalog.set_config(name, 'on'::pg_catalog.text, false)
     FROM (SELECT 'synchronous_commit'::pg_catalog.text AS name) AS one
     WHERE pg_catalog.current_setting(name) OPERATOR(pg_catalog.=) 'off'::pg_catalog.text;
-    {"; ".join(f"SET {name} = '{value}'" for name, value in _MEANING.items())}"""  # noqa: S608
+    {"; ".join(f"SET {name} = '{value}'" for name, value in _OWN.items())}"""  # noqa: S608
 CONNINFO = "CONNINFO"
 _UNUSED = dict.fromkeys(
     (f"POSTGRES_{name}" for name in ("DBNAME", "HOST", "PORT", "USER", "PASSWORD")), "-"
@@ -157,8 +159,8 @@ class Postgres(Database):
         self._session.execute(_STAY, (path,))
         options = re.sub(r"([\\\s])", r"\\\1", path)
         before = self.conninfo.get("options") or ""
-        meaning = " ".join(f"-c{name}={value}" for name, value in _MEANING.items())
-        given = f"-csearch_path={options} -clock_timeout={LOCK_SECONDS}s {meaning}"
+        own = " ".join(f"-c{name}={value}" for name, value in _OWN.items())
+        given = f"-csearch_path={options} -clock_timeout={LOCK_SECONDS}s {own}"
         options = f"{before} {given}".strip()
         self.conninfo = {**self.conninfo, "options": options}
 
