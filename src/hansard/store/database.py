@@ -143,6 +143,9 @@ class Tables(ABC):
     def search(self, text: str) -> object:
         """Return what `:words` of `searched` is for a search for all words of `text`."""
 
+    def require_sound(self) -> None:  # noqa: B027 - a server sees to that itself
+        """Refuse a file in which what is recorded would be lost."""
+
     def require_sound_rows(self) -> None:  # noqa: B027 - a server sees to that itself
         """Refuse a file in which entries, or rows, may be found where there are none."""
 

@@ -48,6 +48,7 @@ _OWN = {
     "client_encoding": "UTF8",
     "gin_fuzzy_search_limit": "0",
     "idle_session_timeout": "0",
+    "quote_all_identifiers": "off",
     "standard_conforming_strings": "on",
 }
 # A commit is on disk before it is told; nobody waits for ever, or keeps others waiting, also when

@@ -99,6 +99,8 @@ class Register:
 
     @contextmanager
     def _writing(self) -> Iterator[Cursor]:
+        with guard():
+            self._tables().require_sound()
         with guard(), self._tables().transaction() as c:
             copied.require_finished(self._tables().reading(c), "this store")
             yield c

@@ -220,8 +220,7 @@ class Recorder(Tables, SQLiteApplicationRecorder):
 
     @override
     def write(self, work: Callable[[Cursor], int]) -> None:
-        if self.sound:
-            self.sound.require()
+        self.require_sound()
         with self.transaction() as c:
             entries = work(c)
         if not self._in_memory:
@@ -274,6 +273,11 @@ class Recorder(Tables, SQLiteApplicationRecorder):
         return " ".join(
             '"{}"'.format(word.replace('"', '""')) for word in text.replace("\0", " ").split()
         )
+
+    @override
+    def require_sound(self) -> None:
+        if self.sound:
+            self.sound.require()
 
     @override
     def require_sound_rows(self) -> None:

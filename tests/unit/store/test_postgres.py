@@ -907,7 +907,9 @@ def test_settings_of_a_database_change_no_meaning(url, setting):
 
 def test_nor_do_they_hold_in_any_session(url):
     """A limit leaves rows of a search out at random, and a time gives a lock to another process."""
-    for setting in ("gin_fuzzy_search_limit = 1", "idle_session_timeout = 1000"):
+    for setting in (
+        "gin_fuzzy_search_limit = 1", "idle_session_timeout = 1000", "quote_all_identifiers = on",
+    ):  # fmt: skip
         servers.sql(url, f"ALTER DATABASE {servers.database(url)} SET {setting}")
     home = postgres_server.Postgres(url)
     for name, value in postgres_server._OWN.items():

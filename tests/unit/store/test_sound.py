@@ -16,6 +16,7 @@ import hansard
 from hansard.errors import DataError
 from hansard.store import sound
 from hansard.store.application import Store
+from hansard.store.registering import Row
 from hansard.store.sound import Sound, require_sound
 from playing import run
 
@@ -138,6 +139,13 @@ def test_a_debate_that_was_opened_is_recorded_to_its_end(closed):
     with Store.open(f"sqlite:///{closed}") as store:
         assert hansard.verify(store, run(store)).ok
         assert refused(lambda: run(store), closed)
+
+
+def test_nor_is_a_line_of_its_register(closed):
+    free(closed, root(closed, "blobs"))
+    with Store.open(f"sqlite:///{closed}") as store:
+        row = Row("head", store.debates()[0], "0" * 64)
+        assert refused(lambda: store.register.add([row]), closed)
 
 
 def test_nor_is_it_written_anew(closed):
