@@ -55,6 +55,18 @@ _ROOTS = "SELECT rootpage FROM sqlite_master WHERE rootpage > 0"
 _MEMORY = "file:"  # begins the name of a store in memory; that of a file is an absolute path
 
 
+class _Cursor(sqlite3.Cursor):
+    """Takes the time of each statement."""
+
+    connection: _Connection
+
+    @override
+    def execute(self, *given: Any) -> Any:
+        if self.connection.work:
+            self.connection.work.time()
+        return super().execute(*given)
+
+
 class _Connection(sqlite3.Connection):
     """A connection that knows which files it has open; those of a store in memory are none."""
 
@@ -62,11 +74,11 @@ class _Connection(sqlite3.Connection):
     work: Work | None = None
 
     @override
-    def cursor(self, *args: Any, **named: Any) -> Any:
+    def cursor(self, *_: Any) -> Any:
         """Give a cursor, with which a transaction begins: its work is counted anew."""
         if self.work:
             self.work.begin()
-        return super().cursor(*args, **named)
+        return super().cursor(_Cursor)
 
 
 class Pool(SQLiteConnectionPool):

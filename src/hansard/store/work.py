@@ -2,8 +2,9 @@
 
 The pages of a file may lead back to one another, and SQLite does not see it. So a small file from
 a stranger may have rows without end, and SQLite may pass over all of them in search of one. Rows
-that it gives out are bounded elsewhere (`database.bounded`); here the search itself is: in steps
-of SQLite's machine, and in time, since one step may read a value of any size.
+that it gives out are bounded elsewhere (`database.bounded`); here the search itself is: all of a
+transaction in steps of SQLite's machine, and each statement in time, since one step may read a
+value of any size.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from time import thread_time
 STEPS = 10_000  # of SQLite's machine, after which it is looked how many there were
 _ALWAYS = 10_000  # looks that any store has: a few seconds
 _EACH = 16  # steps for each byte: to find, count and sum rows takes fewer than one
-_SECONDS = 60  # of a thread, which any store has
-_SPEED = 100_000  # bytes for which there is another: to verify them takes less than a tenth
+_SECONDS = 60  # of a thread, which any statement has
+_SPEED = 100_000  # bytes for which it has another
 
 
 class Work:
@@ -26,19 +27,22 @@ class Work:
     def __init__(self, store: Path) -> None:
         self._files = [Path(f"{store}{end}") for end in ("", "-wal")]
         self._looks = 0
-        self._since = (get_ident(), thread_time())
+        self._begun = (get_ident(), thread_time())
         self.exceeded = False  # else it was Ctrl-C that SQLite was stopped by
 
     def begin(self) -> None:
-        """Count anew."""
+        """Count the steps anew: a transaction begins."""
         self._looks = 0
-        self._since = (get_ident(), thread_time())
+
+    def time(self) -> None:
+        """Take the time anew: a statement begins."""
+        self._begun = (get_ident(), thread_time())
 
     def __call__(self) -> bool:
         """Say whether there were more steps, or more time, than the store can ask for."""
         self._looks += 1
         beyond = (self._looks - _ALWAYS) * STEPS
-        thread, begun = self._since
+        thread, begun = self._begun
         late = thread_time() - begun - _SECONDS if thread == get_ident() else 0
         self.exceeded = (beyond > 0 and beyond > _EACH * self._size) or (
             late > 0 and late > self._size / _SPEED
