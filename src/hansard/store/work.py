@@ -17,8 +17,8 @@ from time import thread_time
 STEPS = 10_000  # of SQLite's machine, after which it is looked how many there were
 _ALWAYS = 10_000  # looks that any store has: a few seconds
 _EACH = 16  # steps for each byte: to find, count and sum rows takes fewer than one
-_SECONDS = 60  # of a thread, which any statement has
-_SPEED = 100_000  # bytes for which it has another
+_SECONDS = 30  # of a thread, which any statement has
+_SPEED = 1_000_000  # bytes for which it has another: to read them takes a fiftieth
 
 
 class Work:
