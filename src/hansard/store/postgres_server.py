@@ -44,7 +44,7 @@ LEAST_SERVER = 14
 _DEFAULTS = {"application_name": "hansard", "connect_timeout": "10", "keepalives_idle": "30"}
 # What changes the meaning of statements, or ends a session that has the lock of a debate while its
 # models answer: a database brings its own.
-_OWN = {
+_PINNED = {
     "client_encoding": "UTF8",
     "gin_fuzzy_search_limit": "0",
     "idle_session_timeout": "0",
@@ -59,7 +59,7 @@ _SETTINGS = f"""SET lock_timeout = '{LOCK_SECONDS}s';
     SELECT pg_catalog.set_config(name, 'on'::pg_catalog.text, false)
     FROM (SELECT 'synchronous_commit'::pg_catalog.text AS name) AS one
     WHERE pg_catalog.current_setting(name) OPERATOR(pg_catalog.=) 'off'::pg_catalog.text;
-    {"; ".join(f"SET {name} = '{value}'" for name, value in _OWN.items())}"""  # noqa: S608
+    {"; ".join(f"SET {name} = '{value}'" for name, value in _PINNED.items())}"""  # noqa: S608
 CONNINFO = "CONNINFO"
 _UNUSED = dict.fromkeys(
     (f"POSTGRES_{name}" for name in ("DBNAME", "HOST", "PORT", "USER", "PASSWORD")), "-"
@@ -160,8 +160,8 @@ class Postgres(Database):
         self._session.execute(_STAY, (path,))
         options = re.sub(r"([\\\s])", r"\\\1", path)
         before = self.conninfo.get("options") or ""
-        own = " ".join(f"-c{name}={value}" for name, value in _OWN.items())
-        given = f"-csearch_path={options} -clock_timeout={LOCK_SECONDS}s {own}"
+        pinned = " ".join(f"-c{name}={value}" for name, value in _PINNED.items())
+        given = f"-csearch_path={options} -clock_timeout={LOCK_SECONDS}s {pinned}"
         options = f"{before} {given}".strip()
         self.conninfo = {**self.conninfo, "options": options}
 

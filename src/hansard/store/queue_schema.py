@@ -1,7 +1,7 @@
 """Whether a store's queue is as Procrastinate makes it: like its tables, it may be a stranger's.
 
-Triggers and functions of the queue run with the rights of whoever puts a debate there, in the same
-transaction. So what could do anything but keep the queue is refused:
+Whoever queues a debate runs the queue's triggers and functions, with their own rights and in the
+same transaction. So a queue is refused if anything in it could do more than keep the queue:
 
 - a function with a name that Procrastinate's SQL has, unless its text is there too;
 - a rule, a view or the like, and a default, condition or trigger with a word its SQL has not, or
@@ -82,7 +82,7 @@ def require_ours(connection: psycopg.Connection[Any], url: str) -> None:
 
 
 def _others(connection: psycopg.Connection[Any], known: _Known) -> Iterator[str]:
-    """Yield what is none of Procrastinate's, in words."""
+    """Say, one after another, what in the queue Procrastinate did not make."""
 
     def has_known_words(said: str) -> bool:
         words = (word for word in _words(said.lower()) if not word.isdigit())

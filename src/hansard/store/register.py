@@ -100,10 +100,11 @@ class Register:
     @contextmanager
     def _writing(self) -> Iterator[Cursor]:
         with guard():
-            self._tables().require_sound()
-        with guard(), self._tables().transaction() as c:
-            copied.require_finished(self._tables().reading(c), "this store")
-            yield c
+            tables = self._tables()
+            tables.require_sound()
+            with tables.transaction() as c:
+                copied.require_finished(tables.reading(c), "this store")
+                yield c
 
     @property
     def id(self) -> str:

@@ -13,12 +13,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import hansard
 from hansard.errors import DataError, UsageError
 from hansard.record.bundle import MAX_EXPORT, Head
+from hansard.store import copying, register, searching
 from hansard.store.application import Batch, Store
 from hansard.store.database import EACH, Extras
 from hansard.store.guard import guard
@@ -524,6 +527,28 @@ def test_what_is_read_in_parts_has_an_end(shelf, monkeypatch, table, read_all):
     monkeypatch.setattr("hansard.store.register._FEW", 3)
     with Store.open(f"sqlite:///{shelf.path}") as store:
         assert refusal(lambda: read_all(store), "lead back") == "store.corrupt"
+
+
+AGAIN = {
+    searching._OTHERS: [(DEBATE,)],
+    searching._SOME: [("name", b"")],
+    register._ENTRIES: [(5, b"{}")] * 500,
+    copying._CHECKPOINTS: [(3, b"", None, 0)],
+}
+FULL: Any = SimpleNamespace(_target=SimpleNamespace(register=SimpleNamespace(size=9)))
+READ: dict[str, Any] = {
+    "texts": lambda tables: searching._read(tables.select, DEBATE, [b"x" * 100]),
+    "entries": lambda tables: register.Register(tables, tables.select).entries(DEBATE),
+    "checkpoints": lambda tables: copying._Copying._kept(FULL, tables),
+}
+
+
+@pytest.mark.parametrize("what", READ)
+def test_a_part_that_is_found_again_is_not_read_for_ever(what):
+    tables = SimpleNamespace(select=lambda statement, *_: AGAIN[statement])
+    with pytest.raises(DataError, match="lead back") as caught:
+        list(READ[what](tables))
+    assert caught.value.code == "store.corrupt"
 
 
 def test_nor_are_they_written_anew_without_an_end(shelf):
